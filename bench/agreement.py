@@ -1,0 +1,55 @@
+"""Whether both engines compute the same: a fast wrong answer is no benchmark."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import data
+from bench.engines import Engine, headrace, pyflink, run
+from bench.measure import START_UP_RECORDS, Progress
+
+# Both engines print a record as `2> (a,b)` or `(a,b)`; the number is only the printing task's.
+PRINTED = re.compile(r"^(?:\d+> )?(\(.*\))$")
+KEYS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The printed records of one job, compared as multisets."""
+
+    script: str
+    records: int
+    only_headrace: int
+    only_pyflink: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether there were records and all were the same."""
+        return self.records > 0 and self.only_headrace == self.only_pyflink == 0
+
+
+def agreements(progress: Progress) -> list[Agreement]:
+    """Run every job on 1k records on both engines and compare what they print."""
+    cards, text = data.cards(START_UP_RECORDS, KEYS), data.text(START_UP_RECORDS)
+    inputs = {"stateless": cards, "keyed_count": cards, "keyed_bytes": cards, "word_count": text}
+    engine, peer = headrace(), pyflink("thread")
+    peer.check()
+    found = []
+    for job, path in inputs.items():
+        progress(f"{job} on both engines")
+        script = f"jobs/{job}.py"
+        ours, theirs = printed(engine, script, path), printed(peer, script, path)
+        found.append(
+            Agreement(script, theirs.total(), (ours - theirs).total(), (theirs - ours).total())
+        )
+    return found
+
+
+def printed(engine: Engine, script: str, path: Path) -> Counter[str]:
+    """The records that a job prints, with how often each came."""
+    output = run(engine, script, ["--input", str(path), "--print"]).output
+    matches = (PRINTED.match(line) for line in output.splitlines())
+    return Counter(match.group(1).replace(" ", "").replace("'", "") for match in matches if match)

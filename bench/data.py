@@ -1,0 +1,76 @@
+"""The inputs of the benchmarks, generated once and kept in `bench/.data`.
+
+The same arguments always give the same bytes, so figures of different days can be compared.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+DATA_DIR = Path(__file__).parent / ".data"
+SEED = 20_260_101
+WRITE_BATCH = 100_000
+WORDS = ("river", "mill", "wheel", "sluice", "weir", "channel", "gate", "flow", "stone", "pond")
+
+
+def card_lines(records: int, keys: int) -> Iterator[str]:
+    """CSV lines `user,count,amount`. Every run of `keys` records has each key exactly once."""
+    rng = random.Random(SEED)
+    users = [f"user{number}" for number in range(keys)]
+    for first in range(0, records, keys):
+        rng.shuffle(users)
+        for number, user in enumerate(users[: records - first], start=first):
+            yield f"{user},{number},{number % 9973 / 100}\n"
+
+
+def text_lines(records: int) -> Iterator[str]:
+    """Lines of eight words."""
+    rng = random.Random(SEED)
+    for _ in range(records):
+        yield " ".join(rng.choices(WORDS, k=8)) + "\n"
+
+
+def cards(records: int, keys: int) -> Path:
+    """One CSV file of card records."""
+    target = DATA_DIR / f"cards-{records}-{keys}.csv"
+    if not target.exists():
+        _write(target, card_lines(records, keys), records)
+    return target
+
+
+def cards_in_files(records: int, keys: int, rows_per_file: int) -> Path:
+    """The same records as `cards`, as a directory of files that a stream takes one at a time."""
+    target = DATA_DIR / f"cards-{records}-{keys}-by-{rows_per_file}"
+    if not target.exists():
+        unfinished = target.with_name(target.name + ".part")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        lines = card_lines(records, keys)
+        for number, first in enumerate(range(0, records, rows_per_file)):
+            count = min(rows_per_file, records - first)
+            _write(unfinished / f"part-{number:04d}.csv", lines, count)
+        unfinished.rename(target)
+    return target
+
+
+def text(records: int) -> Path:
+    """One text file of words."""
+    target = DATA_DIR / f"text-{records}.txt"
+    if not target.exists():
+        _write(target, text_lines(records), records)
+    return target
+
+
+def _write(target: Path, lines: Iterator[str], count: int) -> None:
+    """Take `count` lines and write them; a run cut short leaves no half file under this name."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = target.with_name(target.name + ".part")
+    wanted = islice(lines, count)
+    with unfinished.open("w", encoding="utf-8") as file:
+        while batch := "".join(islice(wanted, WRITE_BATCH)):
+            file.write(batch)
+    unfinished.rename(target)

@@ -1,0 +1,156 @@
+"""The engines under comparison: how to start a job on each, and what one run of it showed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.process_tree import Memory, MemorySampler, end_tree
+
+BENCH_DIR = Path(__file__).parent
+REPOSITORY = BENCH_DIR.parent
+RESULT_MARK = "BENCH-RESULT "
+TIMEOUT_SECONDS = 1800
+OUTPUT_TAIL = 3000
+
+
+class CannotMeasure(Exception):
+    """There is no figure, and the message says why."""
+
+
+class RunFailed(CannotMeasure):
+    """A job under measurement did not end well."""
+
+
+class EngineMissing(CannotMeasure):
+    """An engine is not installed; the message says what to type."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """One way to run a job script: a command in front of it and an environment around it."""
+
+    name: str
+    command: tuple[str, ...]
+    variables: Mapping[str, str] = field(default_factory=dict)
+    inherits_python_path: bool = True
+    set_up: str = ""
+
+    def check(self) -> None:
+        """Refuse early, with what to type, when the engine's interpreter is not there."""
+        if not Path(self.command[0]).exists():
+            raise EngineMissing(f"{self.name}: no {self.command[0]}; {self.set_up}")
+
+    def environment(self) -> dict[str, str]:
+        """The variables a run sees; `python` on its PATH is the engine's own interpreter."""
+        variables = {**os.environ, **self.variables}
+        if not self.inherits_python_path:
+            variables.pop("PYTHONPATH", None)
+        interpreter_dir = str(Path(self.command[0]).parent)
+        variables["PATH"] = interpreter_dir + os.pathsep + variables.get("PATH", "")
+        return variables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What one run of a job in a fresh process showed."""
+
+    execute_seconds: float
+    wall_seconds: float
+    memory: Memory  # all zero when it was not watched
+    output: str
+
+
+def headrace(*, stream: bool = False) -> Engine:
+    """headrace; with `stream`, a bounded job runs as a Spark stream, one file a micro-batch."""
+    python = os.environ.get("HEADRACE_PYTHON", sys.executable)
+    return Engine(
+        name="headrace stream" if stream else "headrace",
+        command=(python, "-m", "headrace.cli.main", "run"),
+        variables={"HEADRACE_MODE": "stream"} if stream else {},
+        set_up="set HEADRACE_PYTHON to an interpreter that has headrace",
+    )
+
+
+def pyflink(mode: str) -> Engine:
+    """PyFlink in `process` or `thread` mode, from its own virtual environment."""
+    python = os.environ.get("HEADRACE_PEER_PYTHON", str(REPOSITORY / ".peer-venv/bin/python"))
+    return Engine(
+        name=f"PyFlink {mode}",
+        command=(python,),
+        variables={"BENCH_EXECUTION_MODE": mode},
+        inherits_python_path=False,
+        set_up="run `make peer`, or set HEADRACE_PEER_PYTHON",
+    )
+
+
+def spark() -> Engine:
+    """Spark without headrace, for queries that need no Python."""
+    python = os.environ.get("HEADRACE_PYTHON", sys.executable)
+    return Engine(
+        name="Spark JVM",
+        command=(python,),
+        inherits_python_path=False,
+        set_up="set HEADRACE_PYTHON to an interpreter that has pyspark",
+    )
+
+
+def run(
+    engine: Engine, script: str, arguments: Sequence[str], *, watch_memory: bool = False
+) -> Run:
+    """Run a script under `bench/` on an engine, in a fresh process, and wait for its end.
+
+    Watching memory takes a share of a core, so runs that are timed go unwatched.
+    """
+    command = [*engine.command, str(BENCH_DIR / script), *arguments]
+    with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch:
+        log = Path(scratch) / "output"
+        start = time.perf_counter()
+        with log.open("wb") as sink:
+            process = subprocess.Popen(
+                command,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                cwd=scratch,
+                env=engine.environment(),
+            )
+            sampler = MemorySampler(process.pid)
+            with sampler if watch_memory else contextlib.nullcontext():
+                _wait(process, engine.name)
+        wall_seconds = time.perf_counter() - start
+        output = log.read_text(encoding="utf-8", errors="replace")
+    if process.returncode != 0:
+        tail = output[-OUTPUT_TAIL:]
+        raise RunFailed(f"{engine.name}: {script} ended with {process.returncode}\n{tail}")
+    return Run(
+        execute_seconds=_execute_seconds(output, engine.name, script),
+        wall_seconds=wall_seconds,
+        memory=sampler.peak,
+        output=output,
+    )
+
+
+def _wait(process: subprocess.Popen[bytes], name: str) -> None:
+    try:
+        process.wait(TIMEOUT_SECONDS)
+    except BaseException as error:
+        end_tree(process.pid)
+        process.wait()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise RunFailed(f"{name}: no end after {TIMEOUT_SECONDS} s") from None
+        raise
+
+
+def _execute_seconds(output: str, name: str, script: str) -> float:
+    for line in output.splitlines():
+        if line.startswith(RESULT_MARK):
+            return float(json.loads(line.removeprefix(RESULT_MARK))["execute_seconds"])
+    raise RunFailed(f"{name}: {script} printed no result\n{output[-OUTPUT_TAIL:]}")

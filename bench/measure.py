@@ -1,0 +1,105 @@
+"""Turning runs into figures: net of start-up, medians, and several engines taking turns."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.engines import Engine, Run, run
+
+START_UP_RECORDS = 1_000
+LEAST_SECONDS = 1e-6
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One engine running one job on one input. `tiny` is the same job's start-up input."""
+
+    engine: Engine
+    script: str
+    input: Path
+    tiny: Path
+    records: int
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name this case has in tables."""
+        return self.label or self.engine.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """A case's cost per record, net of start-up. The samples are seconds of `execute`."""
+
+    name: str
+    records: int
+    full: tuple[float, ...]
+    start_up: tuple[float, ...]
+
+    @property
+    def net_seconds(self) -> float:
+        """Seconds for the records alone; never zero, so that ratios exist."""
+        return max(statistics.median(self.full) - self.start_up_seconds, LEAST_SECONDS)
+
+    @property
+    def start_up_seconds(self) -> float:
+        """Seconds of `execute` on the start-up input."""
+        return statistics.median(self.start_up)
+
+    @property
+    def records_per_second(self) -> float:
+        """The rate at which records go through once the engine is up."""
+        return (self.records - START_UP_RECORDS) / self.net_seconds
+
+    @property
+    def rate_spread(self) -> tuple[float, float]:
+        """The rates that the slowest and the quickest run would have given."""
+        slowest, quickest = (
+            max(pick(self.full) - self.start_up_seconds, LEAST_SECONDS) for pick in (max, min)
+        )
+        timed = self.records - START_UP_RECORDS
+        return timed / slowest, timed / quickest
+
+
+def net_timings(cases: Sequence[Case], repeats: int, progress: Progress) -> list[Timing]:
+    """Time all cases. They take turns, so that a busy minute of the machine hits them all."""
+    for case in cases:
+        case.engine.check()
+    full: list[list[float]] = [[] for _ in cases]
+    start_up: list[list[float]] = [[] for _ in cases]
+    for turn in range(repeats):
+        for number, case in enumerate(cases):
+            progress(f"{case.name}, {case.records:,} records, run {turn + 1} of {repeats}")
+            start_up[number].append(_execute(case, case.tiny))
+            full[number].append(_execute(case, case.input))
+    return [
+        Timing(
+            name=case.name,
+            records=case.records,
+            full=tuple(full[number]),
+            start_up=tuple(start_up[number]),
+        )
+        for number, case in enumerate(cases)
+    ]
+
+
+def whole_runs(
+    engines: Sequence[Engine], script: str, path: Path, repeats: int, progress: Progress
+) -> dict[str, list[Run]]:
+    """Run a job from cold several times on each engine, taking turns; by engine name."""
+    for engine in engines:
+        engine.check()
+    runs: dict[str, list[Run]] = {engine.name: [] for engine in engines}
+    for turn in range(repeats):
+        for engine in engines:
+            progress(f"{engine.name}, run {turn + 1} of {repeats}")
+            runs[engine.name].append(run(engine, script, ["--input", str(path)]))
+    return runs
+
+
+def _execute(case: Case, path: Path) -> float:
+    return run(case.engine, case.script, ["--input", str(path)]).execute_seconds

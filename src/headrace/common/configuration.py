@@ -1,0 +1,5 @@
+"""Settings."""
+
+from headrace.core.config import Configuration
+
+__all__ = ["Configuration"]

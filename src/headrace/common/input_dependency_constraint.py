@@ -1,0 +1,5 @@
+"""When a task starts."""
+
+from headrace.core.input_dependency import InputDependencyConstraint
+
+__all__ = ["InputDependencyConstraint"]

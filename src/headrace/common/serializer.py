@@ -1,0 +1,5 @@
+"""Serializers a user can write."""
+
+from headrace.core.serialization import TypeSerializer, VoidNamespaceSerializer
+
+__all__ = ["TypeSerializer", "VoidNamespaceSerializer"]

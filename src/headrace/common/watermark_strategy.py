@@ -1,0 +1,9 @@
+"""Timestamps and watermarks."""
+
+from headrace.core.watermarks import (
+    AssignerWithPeriodicWatermarksWrapper,
+    TimestampAssigner,
+    WatermarkStrategy,
+)
+
+__all__ = ["AssignerWithPeriodicWatermarksWrapper", "TimestampAssigner", "WatermarkStrategy"]

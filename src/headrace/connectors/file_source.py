@@ -1,0 +1,145 @@
+"""Reading files: a fixed set of them, or those that appear in a folder."""
+
+from __future__ import annotations
+
+from headrace.core.source import SourceSpec
+from headrace.core.time import Duration
+from headrace.core.types import TypeInformation
+from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
+from headrace.formats.stream_format import BulkFormat, StreamFormat
+from headrace.origin import calling_origin
+
+__all__ = [
+    "FileEnumeratorProvider",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSplitAssignerProvider",
+]
+
+
+class FileEnumeratorProvider:
+    """Which files are read and whether one may be read in parts."""
+
+    def __init__(self, splittable: bool):
+        self.splittable = splittable
+
+    @staticmethod
+    def default_splittable_file_enumerator() -> FileEnumeratorProvider:
+        return FileEnumeratorProvider(splittable=True)
+
+    @staticmethod
+    def default_non_splittable_file_enumerator() -> FileEnumeratorProvider:
+        return FileEnumeratorProvider(splittable=False)
+
+
+class FileSplitAssignerProvider:
+    """Which reader gets which part; Spark places tasks near their data by itself."""
+
+    @staticmethod
+    def locality_aware_split_assigner() -> FileSplitAssignerProvider:
+        return FileSplitAssignerProvider()
+
+
+class FileSource:
+    """Reads files; built with `for_record_stream_format(...)...build()`."""
+
+    def __init__(
+        self,
+        stream_format: StreamFormat,
+        paths: tuple[str, ...],
+        discovery_interval: Duration | None = None,
+    ):
+        self.stream_format = stream_format
+        self.paths = paths
+        self.discovery_interval = discovery_interval
+
+    @staticmethod
+    def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
+        if not isinstance(stream_format, StreamFormat):
+            raise TypeMismatch(
+                f"for_record_stream_format takes a StreamFormat, not {stream_format!r}",
+                origin=calling_origin(),
+                hint="StreamFormat.text_line_format() reads lines.",
+            )
+        return FileSourceBuilder(stream_format, _checked(paths))
+
+    @staticmethod
+    def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
+        raise Unsupported(
+            f"{type(bulk_format).__name__}: bulk formats (Parquet, ORC, Avro) cannot be read yet",
+            origin=calling_origin(),
+            hint="Read text, CSV or JSON lines with for_record_stream_format(...).",
+        )
+
+    def spec(self) -> SourceSpec:
+        """How the engine reads this source."""
+        return self.stream_format.spec(self.paths, watch=self.discovery_interval is not None)
+
+    def produced_type(self) -> TypeInformation | None:
+        return self.stream_format.produced_type()
+
+
+class FileSourceBuilder:
+    """Settings of a FileSource."""
+
+    def __init__(self, stream_format: StreamFormat, paths: tuple[str, ...]):
+        self._format = stream_format
+        self._paths = paths
+        self._discovery_interval: Duration | None = None
+
+    def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
+        """Keep running, and read files as they appear under the paths."""
+        if not isinstance(discovery_interval, Duration):
+            raise TypeMismatch(
+                f"monitor_continuously takes a Duration, not {discovery_interval!r}",
+                origin=calling_origin(),
+                hint="Duration.of_seconds(1), for example.",
+            )
+        if discovery_interval.nanos <= 0:
+            raise InvalidArgument(
+                f"the discovery interval must be positive, but is {discovery_interval}",
+                origin=calling_origin(),
+            )
+        self._discovery_interval = discovery_interval
+        return self
+
+    def process_static_file_set(self) -> FileSourceBuilder:
+        """Read the files that are there when the job starts, then end; the default."""
+        self._discovery_interval = None
+        return self
+
+    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
+        """Only the splittable default: how lines are cut into tasks is Spark's choice."""
+        if not isinstance(file_enumerator, FileEnumeratorProvider) or not (
+            file_enumerator.splittable
+        ):
+            raise Unsupported(
+                "this file enumerator cannot be used: Spark decides how files are split",
+                origin=calling_origin(),
+                hint="Give the source a parallelism of 1 to read each file in order.",
+            )
+        return self
+
+    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
+        if not isinstance(split_assigner, FileSplitAssignerProvider):
+            raise TypeMismatch(
+                f"set_split_assigner takes a FileSplitAssignerProvider, not {split_assigner!r}",
+                origin=calling_origin(),
+            )
+        return self
+
+    def build(self) -> FileSource:
+        return FileSource(self._format, self._paths, self._discovery_interval)
+
+
+def _checked(paths: tuple[str, ...]) -> tuple[str, ...]:
+    if not paths:
+        raise InvalidArgument("a file source needs at least one path", origin=calling_origin())
+    for path in paths:
+        if not isinstance(path, str) or not path.strip():
+            raise InvalidArgument(
+                f"{path!r} is not a path",
+                origin=calling_origin(),
+                hint="Pass each path as a string: for_record_stream_format(format, path, path).",
+            )
+    return paths

@@ -1,0 +1,127 @@
+"""The seam between semantics and engines.
+
+An operator sees batches of records and a Context; it never sees Spark, files or wall clocks.
+Records travel in batches of parallel lists because that is what makes Python fast; an operator
+still handles them one by one, in order.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from headrace.core.metrics import MetricGroup
+from headrace.core.state import State, StateDescriptor
+
+MIN_TIMESTAMP = -(2**63)
+MAX_TIMESTAMP = 2**63 - 1
+EVENT_TIME = "event"
+PROCESSING_TIME = "processing"
+
+
+@dataclass(slots=True)
+class Batch:
+    """Records in arrival order; `timestamps` is None when no record has one."""
+
+    values: list[Any]
+    timestamps: list[int | None] | None = None
+    keys: list[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInfo:
+    """What one parallel instance of an operator may know of itself."""
+
+    name: str
+    uid: str
+    subtask: int = 0
+    parallelism: int = 1
+    max_parallelism: int = 128
+    attempt: int = 0
+    job_parameters: Mapping[str, str] = field(default_factory=dict)
+    cached_files: Mapping[str, str] = field(default_factory=dict)
+    batch_id: int = 0
+
+
+class KeyScope:
+    """Holds the current key; reading it where there is none raises AttributeError."""
+
+    __slots__ = ("key",)
+
+    key: Any
+
+
+class Timers(Protocol):
+    """Timers of the current key."""
+
+    def register(self, domain: str, timestamp: int) -> None: ...
+
+    def delete(self, domain: str, timestamp: int) -> None: ...
+
+
+class Context(Protocol):
+    """All an operator may ask of an engine."""
+
+    task: TaskInfo
+    scope: KeyScope
+    timers: Timers
+    watermark: int
+    metrics: MetricGroup
+    accumulators: dict[str, Any]
+
+    def processing_time(self) -> int: ...
+
+    def keyed_state(self, descriptor: StateDescriptor) -> State: ...
+
+    def broadcast_state(self, descriptor: StateDescriptor) -> State: ...
+
+    def emit(self, values: list[Any], timestamps: list[int | None] | None) -> None: ...
+
+    def emit_side(
+        self, tag: str, values: list[Any], timestamps: list[int | None] | None
+    ) -> None: ...
+
+    def to_driver(self, payload: Any) -> None: ...
+
+    def report_watermark(self, watermark: int) -> None: ...
+
+
+class Operator(ABC):
+    """What one node of the job does with its records, in one subtask.
+
+    Pickled unopened, opened in the worker, then fed: `receive` for records, `on_timer` for due
+    timers, `end_batch` at each consistent cut, `finish` once at the end of bounded input.
+    """
+
+    ctx: Context
+    keyed = False
+    """Whether every input is partitioned by key, so that state and timers may be used."""
+    uses_timers = False
+    makes_watermarks = False
+
+    def open(self, ctx: Context) -> None:
+        self.ctx = ctx
+
+    @abstractmethod
+    def receive(self, side: int, batch: Batch) -> None:
+        """Handle the records of input number `side`."""
+
+    def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
+        """Handle a due timer; the scope's key is already `key`."""
+
+    def end_batch(self) -> None:
+        """Everything received so far is about to become durable together."""
+
+    def finish(self) -> None:
+        """No record will come any more."""
+
+    def close(self) -> None:
+        """Release what `open` acquired."""
+
+
+OperatorFactory = Callable[[], Operator]

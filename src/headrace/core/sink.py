@@ -1,0 +1,63 @@
+"""What a sink is: writers in the workers, and a committer beside the driver.
+
+A writer's records become visible only when the micro-batch they belong to is committed; a batch
+that is run again after a failure is committed once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from headrace.core.operator import TaskInfo
+
+T = TypeVar("T")
+C = TypeVar("C")
+
+
+class SinkWriter(ABC, Generic[T]):
+    """Writes the records of one subtask and one micro-batch."""
+
+    @abstractmethod
+    def write(self, value: T, timestamp: int | None) -> None: ...
+
+    def prepare_commit(self) -> list[Any]:
+        """Make everything written durable but not visible; return what the committer needs."""
+        return []
+
+    def close(self) -> None:
+        """Release what the writer holds; also called after a failure."""
+
+
+class Committer(ABC, Generic[C]):
+    """Makes prepared output visible; must bear being called twice for the same committable."""
+
+    @abstractmethod
+    def commit(self, committables: list[C]) -> None: ...
+
+    def close(self) -> None:
+        """Release what the committer holds."""
+
+
+class Sink(ABC, Generic[T]):
+    """A user-written sink."""
+
+    @abstractmethod
+    def create_writer(self, task: TaskInfo) -> SinkWriter[T]:
+        """Called in the worker for each subtask and micro-batch (`task.batch_id`)."""
+
+    def create_committer(self) -> Committer[Any] | None:
+        """Called beside the driver; None when writing is already visible."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class DriverRecords:
+    """What a subtask's sink sends to the driver: lines to print, records to collect, or
+    committables."""
+
+    vertex: int
+    subtask: int
+    kind: str
+    items: tuple[Any, ...]

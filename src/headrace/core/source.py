@@ -1,0 +1,157 @@
+"""What a source is: a description of an input, read by the engine in splits with positions."""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from headrace.core.types import TypeInformation
+
+T = TypeVar("T")
+
+
+class Boundedness(enum.Enum):
+    """Whether an input ends."""
+
+    BOUNDED = "bounded"
+    CONTINUOUS_UNBOUNDED = "unbounded"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of an input that is read in order by one reader at a time.
+
+    `info` must be JSON: it is kept with the job's positions.
+    """
+
+    id: str
+    info: Any = None
+
+
+class SplitEnumerator(ABC):
+    """Runs beside the job's driver: knows the splits and how far each may be read now."""
+
+    @abstractmethod
+    def splits(self) -> list[Split]:
+        """The splits known now; asked again before each micro-batch, so more may appear."""
+
+    def initial_position(self, split: Split) -> Any:
+        """Where a split starts; any JSON value."""
+        return 0
+
+    @abstractmethod
+    def latest_position(self, split: Split, start: Any) -> Any:
+        """Up to where (exclusive) the split can be read now; `start` when nothing is new.
+
+        For a bounded source that has no more to come, the split's end.
+        """
+
+    def is_finished(self, positions: dict[str, Any]) -> bool:
+        """Whether a bounded source has been read whole, given each split's position."""
+        return all(
+            split.id in positions
+            and self.latest_position(split, positions[split.id]) == positions[split.id]
+            for split in self.splits()
+        )
+
+    def close(self) -> None:
+        """Release what the enumerator holds."""
+
+
+class SplitReader(ABC, Generic[T]):
+    """Runs in a worker."""
+
+    @abstractmethod
+    def read(self, split: Split, start: Any, end: Any) -> Iterable[T]:
+        """The records from `start` up to `end`; the same ones whenever it is asked again."""
+
+    def timestamp(self, record: T) -> int | None:
+        """The event time the source itself knows of a record, in milliseconds."""
+        return None
+
+    def close(self) -> None:
+        """Release what the reader holds."""
+
+
+class Source(ABC, Generic[T]):
+    """A user-written source: a factory of an enumerator and of readers.
+
+    Positions are kept in the job's checkpoint: after a failure reading goes on where the last
+    completed micro-batch ended.
+    """
+
+    @abstractmethod
+    def create_enumerator(self) -> SplitEnumerator: ...
+
+    @abstractmethod
+    def create_reader(self) -> SplitReader[T]: ...
+
+    def boundedness(self) -> Boundedness:
+        return Boundedness.CONTINUOUS_UNBOUNDED
+
+    def produced_type(self) -> TypeInformation | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec(ABC):
+    """How the engine reads an input; one subclass per way of reading."""
+
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    @property
+    def label(self) -> str:
+        return type(self).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionSpec(SourceSpec):
+    """Values that came with the program."""
+
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextFilesSpec(SourceSpec):
+    """Lines of files; `decode` turns a chunk of lines into records."""
+
+    paths: tuple[str, ...]
+    watch: bool = False
+    decode: Callable[[list[str]], list[Any]] | None = None
+    charset: str = "UTF-8"
+
+    @property
+    def bounded(self) -> bool:
+        return not self.watch
+
+
+@dataclass(frozen=True, slots=True)
+class SocketTextSpec(SourceSpec):
+    """Lines from a TCP connection."""
+
+    host: str
+    port: int
+
+    @property
+    def bounded(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSpec(SourceSpec):
+    """A source with an enumerator and readers."""
+
+    source: Source[Any]
+
+    @property
+    def bounded(self) -> bool:
+        return self.source.boundedness() is Boundedness.BOUNDED
+
+    @property
+    def label(self) -> str:
+        return type(self.source).__name__

@@ -1,0 +1,66 @@
+"""Calling the user's functions so that a failure names the record, at no cost when none fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import length_hint
+from typing import Any
+
+from headrace.errors import HeadraceError, UserFunctionFailed
+from headrace.origin import raising_origin
+
+_LONGEST = 300
+_ABSENT = object()
+
+
+class RecordFailure(Exception):
+    """A user's function failed; carries what the engine adds to the report."""
+
+    def __init__(self, error: Exception, call: str, record: Any = _ABSENT, key: Any = _ABSENT):
+        super().__init__(str(error))
+        self.error = error
+        self.call = call
+        self.record = record
+        self.key = key
+
+
+def apply_all(function: Callable[[Any], Any], values: Sequence[Any], call: str) -> list[Any]:
+    """`[function(v) for v in values]`; a failure knows which record it was."""
+    source = iter(values)
+    try:
+        return list(map(function, source))
+    except RecordFailure:
+        raise
+    except Exception as error:
+        raise RecordFailure(error, call, values[-length_hint(source) - 1]) from error
+
+
+def report(failure: RecordFailure, name: str, uid: str) -> HeadraceError:
+    """The error a user sees: the cause, the line, the operator, the key and the record."""
+    error = failure.error
+    lines = []
+    if isinstance(error, HeadraceError):
+        lines.append(error.message)
+    else:
+        lines.append(f"{type(error).__name__}: {shortened(str(error))}")
+    lines.append(f"  in {failure.call} of operator {name!r} (uid {uid!r})")
+    if failure.key is not _ABSENT:
+        lines.append(f"  key:    {shown(failure.key)}")
+    if failure.record is not _ABSENT:
+        lines.append(f"  record: {shown(failure.record)}")
+    origin = raising_origin(error.__traceback__)
+    if isinstance(error, HeadraceError):
+        return type(error)("\n".join(lines), origin=error.origin or origin, hint=error.hint)
+    return UserFunctionFailed("\n".join(lines), origin=origin)
+
+
+def shown(value: Any) -> str:
+    """A value's repr, short enough for a message, even if its repr fails."""
+    try:
+        return shortened(repr(value))
+    except Exception as error:
+        return f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"

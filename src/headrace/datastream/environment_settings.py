@@ -1,0 +1,185 @@
+"""The settings half of the environment: parallelism, checkpoints, dependencies, Flink's switches."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from headrace.core.config import Configuration
+from headrace.core.execution_config import ExecutionConfig
+from headrace.core.keys import DEFAULT_MAX_PARALLELISM
+from headrace.datastream.checkpoint_config import CheckpointConfig
+from headrace.datastream.checkpointing_mode import CheckpointingMode
+from headrace.datastream.graph_builder import positive
+from headrace.datastream.slot_sharing_group import SlotSharingGroup
+from headrace.errors import InvalidArgument, Unsupported
+from headrace.origin import calling_origin
+from headrace.spark.session import default_parallelism
+from headrace.spark.stream import StreamSettings
+
+_CHAINING = "pipeline.operator-chaining.enabled"
+_BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
+_CHANGELOG = "state.changelog.enabled"
+_SAVEPOINTS = "execution.checkpointing.savepoint-dir"
+_CHECKPOINTS = "execution.checkpointing.dir"
+_JAR_HINT = "Connectors are Python packages here; see the connectors page."
+
+
+class SettingsMixin:
+    """Getters and setters over the job's configuration."""
+
+    configuration: Configuration
+    config: ExecutionConfig
+    checkpoints: CheckpointConfig
+    _parallelism: int | None
+    _python_files: list[str]
+    _requirements: tuple[str | None, str | None]
+    _archives: dict[str, str]
+    _cached_files: dict[str, str]
+
+    def configure(self, configuration: Configuration) -> None:
+        """Take over settings."""
+        self.configuration.add_all(configuration)
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """How many subtasks operators have unless they say otherwise."""
+        self._parallelism = positive(parallelism, "parallelism")
+        self.config.set_parallelism(parallelism)
+        return self
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """How many key groups state is divided into: the most subtasks it can ever have."""
+        self.config.set_max_parallelism(positive(max_parallelism, "max parallelism"))
+        return self
+
+    def get_max_parallelism(self) -> int:
+        return self.config.get_max_parallelism()
+
+    def _max_parallelism_or_default(self) -> int:
+        chosen = self.config.get_max_parallelism()
+        return chosen if chosen > 0 else DEFAULT_MAX_PARALLELISM
+
+    def get_default_local_parallelism(self) -> int:
+        return default_parallelism()
+
+    def set_default_local_parallelism(self, parallelism: int) -> None:
+        self._parallelism = positive(parallelism, "parallelism")
+
+    def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> Self:
+        """Accepted: Spark's executors decide about resources, for all operators alike."""
+        if not isinstance(slot_sharing_group, SlotSharingGroup):
+            raise InvalidArgument(
+                f"{slot_sharing_group!r} is no SlotSharingGroup", origin=calling_origin()
+            )
+        return self
+
+    # Chaining and buffers.
+
+    def disable_operator_chaining(self) -> Self:
+        """Show every operator as a task of its own in plans."""
+        self.configuration.set_boolean(_CHAINING, False)
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        return self.configuration.get_boolean(_CHAINING, True)
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        return self.configuration.get_boolean(
+            "pipeline.operator-chaining.chain-operators-with-different-max-parallelism", True
+        )
+
+    def set_buffer_timeout(self, timeout_millis: int) -> Self:
+        """Accepted; records leave an operator with their micro-batch."""
+        if not isinstance(timeout_millis, int) or timeout_millis < -1:
+            raise InvalidArgument(
+                f"a buffer timeout is a number of milliseconds or -1, not {timeout_millis!r}",
+                origin=calling_origin(),
+            )
+        self.configuration.set_integer(_BUFFER_TIMEOUT, timeout_millis)
+        return self
+
+    def get_buffer_timeout(self) -> int:
+        return self.configuration.get_integer(_BUFFER_TIMEOUT, 100)
+
+    # Checkpoints.
+
+    def enable_checkpointing(self, interval: int, mode: CheckpointingMode | None = None) -> Self:
+        """Make the job's state durable every `interval` milliseconds."""
+        self.checkpoints.set_checkpoint_interval(interval)
+        if mode is not None:
+            self.checkpoints.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        return self.checkpoints.get_checkpoint_interval()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        return self.checkpoints.get_checkpointing_mode()
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        return self.checkpoints.is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        return self.checkpoints.is_force_unaligned_checkpoints()
+
+    def enable_changelog_state_backend(self, enabled: bool) -> Self:
+        """Accepted; state is always kept as a log of changes."""
+        self.configuration.set_boolean(_CHANGELOG, enabled)
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        if not self.configuration.contains_key(_CHANGELOG):
+            return None
+        return self.configuration.get_boolean(_CHANGELOG, True)
+
+    def set_default_savepoint_directory(self, directory: str) -> Self:
+        self.configuration.set_string(_SAVEPOINTS, directory)
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        return self.configuration.get_string(_SAVEPOINTS, "") or None
+
+    def _stream_settings(self) -> StreamSettings:
+        enabled = self.checkpoints.is_checkpointing_enabled()
+        return StreamSettings(
+            checkpoint_dir=self.configuration.get_string(_CHECKPOINTS, "") or None,
+            interval_ms=self.checkpoints.get_checkpoint_interval() if enabled else 0,
+        )
+
+    # What the job's functions need.
+
+    def add_python_file(self, file_path: str) -> None:
+        """Let functions import a Python file, folder, or zip archive of packages."""
+        self._python_files.append(file_path)
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """Install a requirements file for the functions."""
+        self._requirements = (requirements_file_path, requirements_cache_dir)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Unpack an archive into the functions' working folder."""
+        name = target_dir or archive_path.rsplit("/", 1)[-1]
+        self._archives[name] = archive_path
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """Let functions open a file by name, through their runtime context."""
+        self._cached_files[name] = file_path
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Run functions with another interpreter; takes effect when Spark starts."""
+        self.configuration.set_string("headrace.spark.pyspark.python", python_exec)
+
+    def add_jars(self, *jars_path: str) -> None:
+        raise Unsupported("jars are not used", origin=calling_origin(), hint=_JAR_HINT)
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        raise Unsupported("class paths are not used", origin=calling_origin(), hint=_JAR_HINT)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_j_"):
+            raise Unsupported(
+                f"{name} is a handle on a JVM object, which there is none of here",
+                origin=calling_origin(),
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

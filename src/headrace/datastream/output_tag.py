@@ -1,0 +1,5 @@
+"""Names for side outputs."""
+
+from headrace.core.output_tag import OutputTag
+
+__all__ = ["OutputTag"]

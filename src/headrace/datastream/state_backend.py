@@ -1,0 +1,136 @@
+"""Where the working state of a job lives."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NoReturn
+from urllib.parse import urlsplit
+
+from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
+from headrace.origin import calling_origin
+
+__all__ = [
+    "CustomStateBackend",
+    "EmbeddedRocksDBStateBackend",
+    "HashMapStateBackend",
+    "PredefinedOptions",
+    "StateBackend",
+]
+
+
+class PredefinedOptions(Enum):
+    """Settings of RocksDB for kinds of disks."""
+
+    DEFAULT = 0
+    SPINNING_DISK_OPTIMIZED = 1
+    SPINNING_DISK_OPTIMIZED_HIGH_MEM = 2
+    FLASH_SSD_OPTIMIZED = 3
+
+
+class StateBackend:
+    """Base of the places working state can live in. Results never depend on the place."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class HashMapStateBackend(StateBackend):
+    """Working state as Python objects in the memory of the workers."""
+
+    def __str__(self) -> str:
+        return "HashMapStateBackend"
+
+
+class EmbeddedRocksDBStateBackend(StateBackend):
+    """Working state on the local disks of the workers; it may be larger than memory."""
+
+    def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
+        if enable_incremental_checkpointing not in (None, True, False):
+            raise TypeMismatch(
+                "enable_incremental_checkpointing is True, False or None, not "
+                f"{enable_incremental_checkpointing!r}",
+                origin=calling_origin(),
+            )
+        self._incremental = enable_incremental_checkpointing
+        self._paths: tuple[str, ...] = ()
+        self._predefined = PredefinedOptions.DEFAULT
+        self._transfer_threads = 4
+
+    def set_db_storage_paths(self, *paths: str) -> None:
+        """Local directories for the working state; none restores the default."""
+        self._paths = tuple(_local(path) for path in paths)
+
+    def get_db_storage_paths(self) -> list[str]:
+        """The directories that were set; none means Spark's own local directories."""
+        return list(self._paths)
+
+    def is_incremental_checkpoints_enabled(self) -> bool:
+        """Whether it was asked for; what is written is always only what changed."""
+        return bool(self._incremental)
+
+    def set_predefined_options(self, options: PredefinedOptions) -> None:
+        """Kept but without effect: Spark tunes its state store by its own settings."""
+        if not isinstance(options, PredefinedOptions):
+            raise TypeMismatch(
+                f"PredefinedOptions were expected, not {options!r}",
+                origin=calling_origin(),
+                hint="Write PredefinedOptions.FLASH_SSD_OPTIMIZED, for example.",
+            )
+        self._predefined = options
+
+    def get_predefined_options(self) -> PredefinedOptions:
+        return self._predefined
+
+    def set_options(self, options_factory_class_name: str) -> NoReturn:
+        raise Unsupported(
+            f"{options_factory_class_name!r} names a Java class, and there is no Flink JVM here",
+            origin=calling_origin(),
+            hint="Set Spark's spark.sql.streaming.stateStore.rocksdb.* settings instead.",
+        )
+
+    def get_options(self) -> str | None:
+        """Always None: there is no options factory."""
+        return None
+
+    def get_number_of_transfer_threads(self) -> int:
+        return self._transfer_threads
+
+    def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
+        """Kept but without effect: Spark moves the files of its state store."""
+        threads = number_of_transfering_threads
+        if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+            raise InvalidArgument(
+                f"the number of transfer threads must be at least 1, not {threads!r}",
+                origin=calling_origin(),
+            )
+        self._transfer_threads = threads
+
+    def __str__(self) -> str:
+        return (
+            f"EmbeddedRocksDBStateBackend{{localRocksDbDirectories={list(self._paths)}, "
+            f"enableIncrementalCheckpointing={self._incremental}, "
+            f"numberOfTransferThreads={self._transfer_threads}}}"
+        )
+
+
+class CustomStateBackend(StateBackend):
+    """A backend written in Java, which cannot be used without Flink's JVM."""
+
+    def __init__(self, j_custom_state_backend: object) -> None:
+        raise Unsupported(
+            "a CustomStateBackend wraps a Java object, and there is no Flink JVM here",
+            origin=calling_origin(),
+            hint="Use HashMapStateBackend or EmbeddedRocksDBStateBackend.",
+        )
+
+
+def _local(path: str) -> str:
+    """An absolute path, with or without `file://`."""
+    parts = urlsplit(path) if isinstance(path, str) else None
+    if parts is None or parts.scheme not in ("", "file") or not parts.path.startswith("/"):
+        raise InvalidArgument(
+            f"{path!r} is not an absolute path of the local file system",
+            origin=calling_origin(),
+            hint='Write "/data/state" or "file:///data/state", for example.',
+        )
+    return parts.path

@@ -1,0 +1,94 @@
+"""What headrace raises.
+
+HeadraceError
+├── InvalidArgument        (ValueError)   an argument no job could use
+├── TypeMismatch           (TypeError)    a value or function of the wrong kind
+├── InvalidGraph           the program's graph cannot be run as it stands
+├── NotSerializable        a function or value that cannot travel to a worker
+├── Unsupported            Flink has it, headrace does not
+├── StateAccessError       state or timers used where there is no key
+├── SourceUnavailable      an input that cannot be opened
+├── MissingJava            no Java that can run Spark, and none could be obtained
+├── UserFunctionFailed     the user's own function raised
+├── JobFailed              the job stopped for any other reason
+└── JobCancelled           the job was cancelled before it finished
+
+Each error has a stable `code`, says what is wrong, where the user wrote it and what to do.
+"""
+
+from __future__ import annotations
+
+from headrace.origin import Origin
+
+
+class HeadraceError(Exception):
+    """Base of every error headrace raises on purpose."""
+
+    code = "error"
+
+    def __init__(self, message: str, *, origin: Origin | None = None, hint: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.origin = origin
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [f"[{self.code}] {self.message}"]
+        if self.origin is not None:
+            lines.append(f"  at {self.origin}")
+        if self.hint is not None:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.message, self.origin, self.hint))
+
+
+def _rebuild(
+    kind: type[HeadraceError], message: str, origin: Origin | None, hint: str | None
+) -> HeadraceError:
+    return kind(message, origin=origin, hint=hint)
+
+
+class InvalidArgument(HeadraceError, ValueError):
+    code = "invalid-argument"
+
+
+class TypeMismatch(HeadraceError, TypeError):
+    code = "type-mismatch"
+
+
+class InvalidGraph(HeadraceError):
+    code = "invalid-graph"
+
+
+class NotSerializable(HeadraceError):
+    code = "not-serializable"
+
+
+class Unsupported(HeadraceError):
+    code = "unsupported"
+
+
+class StateAccessError(HeadraceError):
+    code = "no-keyed-context"
+
+
+class SourceUnavailable(HeadraceError):
+    code = "source-unavailable"
+
+
+class MissingJava(HeadraceError):
+    code = "missing-java"
+
+
+class UserFunctionFailed(HeadraceError):
+    code = "user-function-failed"
+
+
+class JobFailed(HeadraceError):
+    code = "job-failed"
+
+
+class JobCancelled(HeadraceError):
+    code = "job-cancelled"

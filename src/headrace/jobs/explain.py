@@ -1,0 +1,37 @@
+"""Everything about how a job would run, without running it."""
+
+from __future__ import annotations
+
+from headrace.graph.explain import execution_plan_json, stream_graph_text
+from headrace.graph.nodes import Graph
+from headrace.jobs.launcher import JobSettings
+from headrace.plan.explain import job_graph_text
+from headrace.plan.physical import PhysicalPlan
+from headrace.spark.batch import lower_batch
+from headrace.spark.dependencies import prepare
+from headrace.spark.session import get_session
+from headrace.spark.shipment import pack
+from headrace.spark.stream import StreamRun
+from headrace.spark.stream_inputs import with_positions
+
+__all__ = ["execution_plan_json", "explain"]
+
+
+def explain(graph: Graph, plan: PhysicalPlan, settings: JobSettings) -> str:
+    """Stream graph, chained job graph and Spark plan."""
+    spark = get_session(settings.spark)
+    streams = settings.as_stream or not plan.bounded
+    if streams:
+        plan = with_positions(plan)
+    shipment = pack(plan, "explain", **prepare(spark, settings.dependencies))
+    if streams:
+        frame = StreamRun(spark, plan, shipment, lambda *_: None, settings.stream).lower()
+    else:
+        frame = lower_batch(spark, plan, shipment)
+    physical = frame._jdf.queryExecution().simpleString()
+    kind = "one Spark streaming query" if streams else "one Spark batch"
+    return "\n".join([
+        "== Stream graph ==", stream_graph_text(graph), "",
+        "== Job graph (chained) ==", job_graph_text(plan), "",
+        f"== Spark plan: {kind} ==", physical.strip(),
+    ])  # fmt: skip

@@ -1,0 +1,108 @@
+"""What a job sends to its driver: lines to print, records to collect, output to commit, counts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.core.metrics import merge_snapshots
+from headrace.core.sink import Sink
+from headrace.operators.sinks import WriteOperator
+from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.level_task import COUNTS
+
+Item = tuple[int, int, str, Any]
+CollectListener = Callable[[list[Any]], None]
+
+
+@dataclass
+class Counts:
+    """What one subtask of one operator has counted, by the incarnation that counted it."""
+
+    by_incarnation: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def total(self, name: str) -> int:
+        return sum(int(counts[name]) for counts in self.by_incarnation.values())
+
+
+class JobResults:
+    """Handles what each finished (micro-)batch brought to the driver."""
+
+    def __init__(
+        self, plan: PhysicalPlan, on_collect: Mapping[int, CollectListener] | None = None,
+        print_line: Callable[[str], None] | None = None,
+    ):  # fmt: skip
+        self._plan = plan
+        self._on_collect = dict(on_collect or {})
+        self._print = print_line or _print_line
+        self._counts: dict[tuple[int, int], Counts] = {}
+        self.batches = 0
+
+    def handle(self, batch_id: int, items: Iterable[Item]) -> None:
+        """Take in one batch's items, all of them or none."""
+        committables: dict[int, list[Any]] = {}
+        for vertex, subtask, kind, payload in items:
+            if kind == "print":
+                for line in payload:
+                    self._print(line)
+            elif kind == "collect":
+                self._on_collect[vertex](payload)
+            elif kind == "commit":
+                committables.setdefault(vertex, []).extend(payload)
+            elif kind == COUNTS:
+                known = self._counts.setdefault((vertex, subtask), Counts())
+                known.by_incarnation[payload["incarnation"]] = payload
+        for vertex, things in committables.items():
+            self._commit(self._plan.vertices[vertex], things)
+        self.batches += 1
+
+    def _commit(self, vertex: Vertex, committables: list[Any]) -> None:
+        assert isinstance(vertex.operator, WriteOperator)
+        sink: Sink[Any] = vertex.operator.sink
+        committer = sink.create_committer()
+        if committer is not None:
+            try:
+                committer.commit(committables)
+            finally:
+                committer.close()
+
+    def records_in(self, vertex: int) -> int:
+        return self._total(vertex, "records_in")
+
+    def records_out(self, vertex: int) -> int:
+        return self._total(vertex, "records_out")
+
+    def _total(self, vertex: int, name: str) -> int:
+        return sum(c.total(name) for (id, _), c in self._counts.items() if id == vertex)
+
+    def _all(self) -> list[tuple[int, Mapping[str, Any]]]:
+        return [(vertex, counts) for (vertex, _), known in self._counts.items()
+                for counts in known.by_incarnation.values()]  # fmt: skip
+
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """User metrics by operator name, added up over subtasks."""
+        by_vertex: dict[int, list[Mapping[str, Any]]] = {}
+        for vertex, counts in self._all():
+            if counts["metrics"]:
+                by_vertex.setdefault(vertex, []).append(counts["metrics"])
+        return {self._plan.vertices[vertex].name: merge_snapshots(snapshots)
+                for vertex, snapshots in by_vertex.items()}  # fmt: skip
+
+    def accumulators(self) -> dict[str, Any]:
+        """Accumulator results by name, merged over operators and subtasks."""
+        merged: dict[str, Any] = {}
+        for _, counts in self._all():
+            for name, accumulator in counts["accumulators"].items():
+                if name in merged:
+                    merged[name].merge(accumulator)
+                else:
+                    merged[name] = deepcopy(accumulator)
+        return {name: accumulator.get_local_value() for name, accumulator in merged.items()}
+
+
+def _print_line(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()

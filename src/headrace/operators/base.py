@@ -1,0 +1,150 @@
+"""What operators around a user's function share: its life, and running it over a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from typing import Any
+
+from headrace.core.functions import Function
+from headrace.core.isolation import FROZEN, isolated
+from headrace.core.operator import EVENT_TIME, Batch, Context, Operator
+from headrace.core.output_tag import OutputTag
+from headrace.core.timers import TimeDomain
+from headrace.core.user_code import RecordFailure
+from headrace.operators.function_context import FunctionRuntimeContext, RecordContext
+
+Stamps = list[int | None]
+
+
+class FunctionOperator(Operator):
+    """An operator around one user function, which is a Function or a plain callable."""
+
+    def __init__(self, function: Any, *, keyed: bool = False):
+        self.function = function
+        self.keyed = keyed
+
+    reuses_objects = False
+    """Whether the user promised not to change a record after emitting it."""
+
+    def open(self, ctx: Context) -> None:
+        super().open(ctx)
+        if isinstance(self.function, Function):
+            self._lifecycle("open", FunctionRuntimeContext(ctx, self.keyed))
+
+    def close(self) -> None:
+        if isinstance(self.function, Function):
+            self._lifecycle("close")
+
+    def _lifecycle(self, step: str, *arguments: Any) -> None:
+        try:
+            getattr(self.function, step)(*arguments)
+        except Exception as error:
+            raise RecordFailure(error, step) from error
+
+    def method(self, name: str) -> Callable[..., Any]:
+        """The named method of a Function, or the callable itself."""
+        if isinstance(self.function, Function):
+            found: Callable[..., Any] = getattr(self.function, name)
+            return found
+        return self.function  # type: ignore[no-any-return]
+
+
+class SideOutputs:
+    """Records on their way to tags, until the end of a batch."""
+
+    def __init__(self) -> None:
+        self._pending: dict[str, tuple[list[Any], Stamps]] = {}
+
+    def add(self, item: tuple[OutputTag, Any], stamp: int | None) -> None:
+        values, stamps = self._pending.setdefault(item[0].tag_id, ([], []))
+        values.append(isolated(item[1]))
+        stamps.append(stamp)
+
+    def flush(self, ctx: Context) -> None:
+        if self._pending:
+            for tag, (values, stamps) in self._pending.items():
+                ctx.emit_side(tag, values, stamps)
+            self._pending.clear()
+
+
+class ProducingOperator(FunctionOperator):
+    """An operator whose function is given a context and yields any number of records."""
+
+    def open(self, ctx: Context) -> None:
+        self._sides = SideOutputs()
+        self._record = RecordContext(ctx, self.keyed)
+        super().open(ctx)
+
+    def produce(
+        self, process: Callable[[Any, Any], Iterable[Any] | None], batch: Batch, call: str,
+        context: Any = None,
+    ) -> None:  # fmt: skip
+        """Run `process` over a batch and emit what it yields."""
+        context = context or self._record
+        scope = self.ctx.scope
+        keys = batch.keys
+        stamps = batch.timestamps
+        out: list[Any] = []
+        out_stamps: Stamps | None = None if stamps is None else []
+        key: Any = None
+        value: Any = None
+        append = out.append
+        careful = not self.reuses_objects
+        try:
+            for key, value, stamp in zip(
+                repeat(None) if keys is None else keys, batch.values,
+                repeat(None) if stamps is None else stamps, strict=False,
+            ):  # fmt: skip
+                if keys is not None:
+                    scope.key = key
+                context.stamp = stamp
+                produced = process(value, context)
+                if produced is None:
+                    continue
+                for item in produced:
+                    if item.__class__ is tuple and len(item) == 2 and (
+                        item[0].__class__ is OutputTag
+                    ):  # fmt: skip
+                        self._sides.add(item, stamp)
+                    else:
+                        if careful and item.__class__ not in FROZEN:
+                            item = isolated(item)  # noqa: PLW2901
+                        append(item)
+                        if out_stamps is not None:
+                            out_stamps.append(stamp)
+        except Exception as error:
+            known = (value,) if keys is None else (value, key)
+            raise RecordFailure(error, call, *known) from error
+        if out:
+            self.ctx.emit(out, out_stamps)
+        self._sides.flush(self.ctx)
+
+    def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
+        """Call the function's `on_timer`; results carry the timer's time if it is event time."""
+        event = domain == EVENT_TIME
+        context = self._record
+        context.stamp = timestamp if event else None
+        context.domain = TimeDomain.EVENT_TIME if event else TimeDomain.PROCESSING_TIME
+        out: list[Any] = []
+        stamp = context.stamp
+        try:
+            for item in self.function.on_timer(timestamp, context) or ():
+                if item.__class__ is tuple and len(item) == 2 and (
+                    item[0].__class__ is OutputTag
+                ):  # fmt: skip
+                    self._sides.add(item, stamp)
+                else:
+                    out.append(item if self.reuses_objects else isolated(item))
+        except Exception as error:
+            raise RecordFailure(error, "on_timer", f"timer at {timestamp}", key) from error
+        if out:
+            self.ctx.emit(out, [stamp] * len(out) if event else None)
+        self._sides.flush(self.ctx)
+
+
+def overrides_on_timer(function: Any) -> bool:
+    """Whether a user's process function does anything when a timer fires."""
+    own = getattr(type(function), "on_timer", None)
+    module = getattr(own, "__module__", "")
+    return own is not None and not str(module).startswith("headrace.core.")

@@ -1,0 +1,55 @@
+"""The process function family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.core.operator import Batch, Context
+from headrace.operators.base import ProducingOperator, overrides_on_timer
+from headrace.operators.function_context import BroadcastContext
+
+
+class ProcessOperator(ProducingOperator):
+    """ProcessFunction and KeyedProcessFunction."""
+
+    def __init__(self, function: Any, *, keyed: bool = False):
+        super().__init__(function, keyed=keyed)
+        self.uses_timers = keyed and overrides_on_timer(function)
+
+    def receive(self, side: int, batch: Batch) -> None:
+        self.produce(self.function.process_element, batch, "process_element")
+
+
+class CoProcessOperator(ProducingOperator):
+    """CoProcessFunction and KeyedCoProcessFunction."""
+
+    def __init__(self, function: Any, *, keyed: bool = False):
+        super().__init__(function, keyed=keyed)
+        self.uses_timers = keyed and overrides_on_timer(function)
+
+    def receive(self, side: int, batch: Batch) -> None:
+        if side == 0:
+            self.produce(self.function.process_element1, batch, "process_element1")
+        else:
+            self.produce(self.function.process_element2, batch, "process_element2")
+
+
+class BroadcastProcessOperator(ProducingOperator):
+    """BroadcastProcessFunction and KeyedBroadcastProcessFunction; side 1 is broadcast."""
+
+    def __init__(self, function: Any, *, keyed: bool = False):
+        super().__init__(function, keyed=keyed)
+        self.uses_timers = keyed and overrides_on_timer(function)
+
+    def open(self, ctx: Context) -> None:
+        self._broadcast = BroadcastContext(ctx)
+        super().open(ctx)
+
+    def receive(self, side: int, batch: Batch) -> None:
+        if side == 0:
+            self.produce(self.function.process_element, batch, "process_element")
+        else:
+            self.produce(
+                self.function.process_broadcast_element, batch, "process_broadcast_element",
+                self._broadcast,
+            )  # fmt: skip

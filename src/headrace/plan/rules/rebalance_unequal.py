@@ -1,0 +1,41 @@
+"""An operator with a parallelism of its own gets its records redistributed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headrace.core.exchange import Rebalance
+from headrace.graph.nodes import Graph, Node, OperatorNode, PartitionNode
+
+
+def rebalance_unequal(graph: Graph) -> Graph:
+    """Insert a round robin before an operator whose own parallelism differs from its input's."""
+    nodes: dict[int, Node] = {}
+    moved: dict[int, int] = {}
+    next_id = 0
+
+    def add(node: Node) -> int:
+        nonlocal next_id
+        next_id += 1
+        nodes[next_id] = replace(node, id=next_id)
+        return next_id
+
+    for node in graph:
+        inputs = [moved[source] for source in node.inputs]
+        if isinstance(node, OperatorNode) and node.parallelism is not None:
+            inputs = [
+                add(PartitionNode(id=0, name="Rebalance", inputs=(source,), exchange=Rebalance(),
+                                  type=nodes[source].type, origin=node.origin))
+                if _differs(graph, nodes, nodes[source], node.parallelism) else source
+                for source in inputs
+            ]  # fmt: skip
+        moved[node.id] = add(replace(node, inputs=tuple(inputs)))
+    return replace(graph, nodes=nodes)
+
+
+def _differs(graph: Graph, nodes: dict[int, Node], source: Node, parallelism: int) -> bool:
+    while source.virtual and not isinstance(source, PartitionNode):
+        source = nodes[source.inputs[0]]
+    if isinstance(source, PartitionNode):
+        return False
+    return (source.parallelism or graph.parallelism) != parallelism

@@ -1,0 +1,92 @@
+"""Where a task's output waits until it is worth sending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from headrace.core.operator import Batch
+from headrace.core.user_code import RecordFailure, report
+from headrace.plan.physical import Edge, Vertex
+from headrace.runtime.envelope import Envelope, Watermarks
+
+TO_DRIVER = -1
+"""The slot of rows that are for the driver alone."""
+
+
+class Outbox:
+    """Collects records by slot, and what rides along to the driver."""
+
+    BLOB_RECORDS = 32_768
+
+    def __init__(self, slots: int, subtask: int, last: bool):
+        self._slots = slots
+        self._subtask = subtask
+        self._last = last
+        self._records: list[list[tuple[int, int, Batch]]] = [[] for _ in range(slots)]
+        self._sizes = [0] * slots
+        self._driver: list[tuple[int, int, str, Any]] = []
+        self._restarts: list[Callable[[], None]] = []
+
+    def begin_batch(self) -> None:
+        """Choices that depend on position start over, so that a retry repeats them."""
+        for restart in self._restarts:
+            restart()
+
+    def sender(
+        self, edge: Edge, target: Vertex, sender: int
+    ) -> Callable[[Batch], None]:
+        """A function that sends batches along an edge."""
+        assert edge.exchange is not None
+        parallelism = min(target.parallelism, self._slots)
+        split = edge.exchange.splitter(sender, parallelism, target.max_parallelism)
+        vertex, side = edge.target, edge.side
+
+        def restart() -> None:
+            nonlocal split
+            assert edge.exchange is not None
+            split = edge.exchange.splitter(sender, parallelism, target.max_parallelism)
+
+        if edge.exchange.positional:
+            self._restarts.append(restart)
+
+        def send(batch: Batch) -> None:
+            try:
+                for slot, part in split(batch):
+                    self._records[slot].append((vertex, side, part))
+                    self._sizes[slot] += len(part.values)
+            except RecordFailure as failure:
+                raise report(failure, target.name, target.uid) from failure.error
+
+        return send
+
+    def to_driver(self, item: tuple[int, int, str, Any]) -> None:
+        self._driver.append(item)
+
+    def take_full(self) -> Iterator[tuple[int, bytes]]:
+        """Blobs of the slots that have enough."""
+        for slot, size in enumerate(self._sizes):
+            if size >= self.BLOB_RECORDS:
+                yield slot, Envelope(self._take(slot)).encode()
+        if len(self._driver) > 64:
+            yield self._take_driver()
+
+    def take_all(
+        self, watermarks: Watermarks, final: bool = False
+    ) -> Iterator[tuple[int, bytes]]:
+        """What is left, with the watermarks for every slot, at the end of a batch."""
+        if self._driver:
+            yield self._take_driver()
+        if not self._last:
+            for slot in range(self._slots):
+                yield slot, Envelope(self._take(slot), watermarks, final=final).encode()
+
+    def _take(self, slot: int) -> list[tuple[int, int, Batch]]:
+        records, self._records[slot] = self._records[slot], []
+        self._sizes[slot] = 0
+        return records
+
+    def _take_driver(self) -> tuple[int, bytes]:
+        driver, self._driver = self._driver, []
+        slot = TO_DRIVER if self._last else self._subtask % self._slots
+        return slot, Envelope(driver=driver).encode()

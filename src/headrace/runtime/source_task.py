@@ -1,0 +1,99 @@
+"""The reading end of a source: from what the engine hands over to batches of records."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from headrace.core.operator import Batch, Operator
+from headrace.core.source import (
+    CollectionSpec,
+    SocketTextSpec,
+    SourceSpec,
+    Split,
+    SplitReader,
+    SplitSpec,
+    TextFilesSpec,
+)
+from headrace.core.user_code import RecordFailure, apply_all
+
+READ_AT_ONCE = 8192
+
+Decoder = Callable[[list[Any]], Iterator[Batch]]
+"""Turns the column a source's rows have (lines, pickles or split ranges) into batches."""
+
+
+class SourceOperator(Operator):
+    """Passes on what was read; the source's declared type is applied on the way out."""
+
+    def receive(self, side: int, batch: Batch) -> None:
+        self.ctx.emit(batch.values, batch.timestamps)
+
+
+def decoder(spec: SourceSpec) -> Decoder:
+    """How to read the rows of a source."""
+    match spec:
+        case CollectionSpec():
+            return _pickles
+        case TextFilesSpec(decode=None) | SocketTextSpec():
+            return lambda lines: iter((Batch(lines),))
+        case TextFilesSpec():
+            return lambda lines: iter((Batch(_decoded(spec, lines)),))
+        case SplitSpec():
+            return lambda ranges: _read_splits(spec, ranges)
+        case _:
+            raise AssertionError(f"no decoder for {spec!r}")
+
+
+def encode_collection(values: Iterable[Any]) -> Iterator[bytes]:
+    """The pickles `_pickles` reads."""
+    items = iter(values)
+    while part := list(islice(items, READ_AT_ONCE)):
+        yield pickle.dumps(part, 5)
+
+
+def _pickles(blobs: list[bytes]) -> Iterator[Batch]:
+    for blob in blobs:
+        yield Batch(pickle.loads(blob))
+
+
+def _decoded(spec: TextFilesSpec, lines: list[str]) -> list[Any]:
+    decode = spec.decode
+    assert decode is not None
+    try:
+        return decode(lines)
+    except Exception:
+        # Once more, line by line, to find the one that cannot be read.
+        return [v for part in apply_all(lambda line: decode([line]), lines, "reading a line")
+                for v in part]  # fmt: skip
+
+
+def encode_range(split: Split, start: Any, end: Any) -> bytes:
+    """What a reader is told to read."""
+    return pickle.dumps((split, start, end), 5)
+
+
+def _read_splits(spec: SplitSpec, ranges: list[bytes]) -> Iterator[Batch]:
+    reader = spec.source.create_reader()
+    try:
+        for blob in ranges:
+            split, start, end = pickle.loads(blob)
+            yield from _read_split(reader, split, start, end)
+    finally:
+        reader.close()
+
+
+def _read_split(reader: SplitReader[Any], split: Split, start: Any, end: Any) -> Iterator[Batch]:
+    timed = type(reader).timestamp is not SplitReader.timestamp
+    records = iter(reader.read(split, start, end))
+    while True:
+        try:
+            part = list(islice(records, READ_AT_ONCE))
+        except Exception as error:
+            raise RecordFailure(error, "read", f"split {split.id!r} from {start!r}") from error
+        if not part:
+            return
+        stamps = apply_all(reader.timestamp, part, "timestamp") if timed else None
+        yield Batch(part, stamps)

@@ -1,0 +1,179 @@
+"""The state objects users hold, over tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from headrace.core.functions import AggregateFunction
+from headrace.core.operator import KeyScope
+from headrace.core.state import (
+    AggregatingState,
+    BroadcastState,
+    ListState,
+    ReducingState,
+    ValueState,
+)
+from headrace.errors import StateAccessError
+from headrace.origin import calling_origin
+from headrace.runtime.tables import ListTable, MapTable, ValueTable
+
+
+def _no_key() -> StateAccessError:
+    return StateAccessError(
+        "keyed state was used where there is no current key", origin=calling_origin(),
+        hint="Use it in process_element or on_timer, not in open(), close() or a broadcast call.",
+    )  # fmt: skip
+
+
+class HeapValueState(ValueState[Any]):
+    """One value per key, in memory."""
+
+    __slots__ = ("_scope", "_table")
+
+    def __init__(self, table: ValueTable, scope: KeyScope):
+        self._table = table
+        self._scope = scope
+
+    def value(self) -> Any:
+        try:
+            return self._table.data.get(self._scope.key)
+        except AttributeError:
+            raise _no_key() from None
+
+    def update(self, value: Any) -> None:
+        if value is None:
+            self.clear()
+            return
+        table = self._table
+        try:
+            key = self._scope.key
+        except AttributeError:
+            raise _no_key() from None
+        table.data[key] = value
+        if table.logged:
+            table.changed.add(key)
+
+    def clear(self) -> None:
+        try:
+            self._table.remove(self._scope.key)
+        except AttributeError:
+            raise _no_key() from None
+
+
+class HeapListState(ListState[Any]):
+    """A list per key, in memory."""
+
+    def __init__(self, table: ListTable, scope: KeyScope):
+        self._table = table
+        self._scope = scope
+
+    def _key(self) -> Any:
+        try:
+            return self._scope.key
+        except AttributeError:
+            raise _no_key() from None
+
+    def get(self) -> list[Any]:
+        return list(self._table.data.get(self._key(), ()))
+
+    def add(self, value: Any) -> None:
+        self._table.append(self._key(), [value])
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        self._table.append(self._key(), list(values))
+
+    def update(self, values: Iterable[Any]) -> None:
+        self._table.put(self._key(), list(values))
+
+    def clear(self) -> None:
+        self._table.put(self._key(), None)
+
+
+class HeapMapState(BroadcastState[Any, Any]):
+    """A map per key, in memory; with a fixed key it is broadcast state."""
+
+    def __init__(self, table: MapTable, scope: KeyScope):
+        self._table = table
+        self._scope = scope
+
+    def _key(self) -> Any:
+        try:
+            return self._scope.key
+        except AttributeError:
+            raise _no_key() from None
+
+    def _entries(self) -> dict[Any, Any]:
+        found: dict[Any, Any] = self._table.data.get(self._key(), {})
+        return found
+
+    def get(self, key: Any) -> Any:
+        return self._entries().get(key)
+
+    def put(self, key: Any, value: Any) -> None:
+        self._table.put(self._key(), key, value)
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        for key, value in dict_value.items():
+            self.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        self._table.remove(self._key(), key)
+
+    def contains(self, key: Any) -> bool:
+        return key in self._entries()
+
+    # Copies, so that a function may change the map while it walks over it.
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        return list(self._entries().items())
+
+    def keys(self) -> Iterable[Any]:
+        return list(self._entries())
+
+    def values(self) -> Iterable[Any]:
+        return list(self._entries().values())
+
+    def is_empty(self) -> bool:
+        return not self._entries()
+
+    def clear(self) -> None:
+        self._table.clear(self._key())
+
+
+class ReducingOverValue(ReducingState[Any]):
+    """Reducing state kept in value state."""
+
+    def __init__(self, value: ValueState[Any], reduce: Callable[[Any, Any], Any]):
+        self._value = value
+        self._reduce = reduce
+
+    def get(self) -> Any:
+        return self._value.value()
+
+    def add(self, value: Any) -> None:
+        old = self._value.value()
+        self._value.update(value if old is None else self._reduce(old, value))
+
+    def clear(self) -> None:
+        self._value.clear()
+
+
+class AggregatingOverValue(AggregatingState[Any, Any]):
+    """Aggregating state: the accumulator is kept in value state."""
+
+    def __init__(self, value: ValueState[Any], function: AggregateFunction):
+        self._value = value
+        self._function = function
+
+    def get(self) -> Any:
+        accumulator = self._value.value()
+        return None if accumulator is None else self._function.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        accumulator = self._value.value()
+        if accumulator is None:
+            accumulator = self._function.create_accumulator()
+        self._value.update(self._function.add(value, accumulator))
+
+    def clear(self) -> None:
+        self._value.clear()

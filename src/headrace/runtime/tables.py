@@ -1,0 +1,200 @@
+"""State in memory, with a log of what changed since it was last made durable.
+
+A table holds one named state for all keys of a subtask. Changes are what the log keeps; applying
+them in order to an empty table gives the table again, so a snapshot is just one large change.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+Change = tuple[Any, ...]
+
+
+class Table(ABC):
+    """One state of one operator, for all keys of a subtask."""
+
+    kind: str
+
+    def __init__(self, *, logged: bool):
+        self.data: dict[Any, Any] = {}
+        self.logged = logged
+
+    @abstractmethod
+    def take_changes(self) -> Change | None:
+        """What changed since the last call, or None."""
+
+    @abstractmethod
+    def apply(self, change: Change) -> None:
+        """Do what a logged change says."""
+
+    @abstractmethod
+    def snapshot(self, chunk: int) -> Iterator[Change]:
+        """The whole table as changes of at most `chunk` keys."""
+
+    def reset(self) -> None:
+        """Forget everything, as if nothing had ever been stored."""
+        self.data.clear()
+        self.take_changes()
+
+
+def _chunks(data: dict[Any, Any], size: int) -> Iterator[dict[Any, Any]]:
+    items = iter(data.items())
+    while part := dict(islice(items, size)):
+        yield part
+
+
+class ValueTable(Table):
+    """One value per key."""
+
+    kind = "value"
+
+    def __init__(self, *, logged: bool):
+        super().__init__(logged=logged)
+        self.changed: set[Any] = set()
+
+    def put(self, key: Any, value: Any) -> None:
+        self.data[key] = value
+        if self.logged:
+            self.changed.add(key)
+
+    def remove(self, key: Any) -> None:
+        if key in self.data:
+            del self.data[key]
+            if self.logged:
+                self.changed.add(key)
+
+    def take_changes(self) -> Change | None:
+        if not self.changed:
+            return None
+        data = self.data
+        present = {key: data[key] for key in self.changed if key in data}
+        absent = [key for key in self.changed if key not in data]
+        self.changed = set()
+        return present, absent
+
+    def apply(self, change: Change) -> None:
+        present, absent = change
+        self.data.update(present)
+        for key in absent:
+            self.data.pop(key, None)
+
+    def snapshot(self, chunk: int) -> Iterator[Change]:
+        for part in _chunks(self.data, chunk):
+            yield part, []
+
+
+class ListTable(Table):
+    """A list per key; appending logs only what was appended."""
+
+    kind = "list"
+
+    def __init__(self, *, logged: bool):
+        super().__init__(logged=logged)
+        self.rewritten: set[Any] = set()
+        self.appended: dict[Any, list[Any]] = {}
+
+    def append(self, key: Any, values: list[Any]) -> None:
+        self.data.setdefault(key, []).extend(values)
+        if self.logged and key not in self.rewritten:
+            self.appended.setdefault(key, []).extend(values)
+
+    def put(self, key: Any, values: list[Any] | None) -> None:
+        """Replace the list of a key; None or an empty list removes it."""
+        if values:
+            self.data[key] = values
+        elif self.data.pop(key, None) is None:
+            return
+        if self.logged:
+            self.rewritten.add(key)
+            self.appended.pop(key, None)
+
+    def take_changes(self) -> Change | None:
+        if not self.rewritten and not self.appended:
+            return None
+        change = ({key: self.data.get(key) for key in self.rewritten}, self.appended)
+        self.rewritten, self.appended = set(), {}
+        return change
+
+    def apply(self, change: Change) -> None:
+        rewritten, appended = change
+        for key, values in rewritten.items():
+            if values is None:
+                self.data.pop(key, None)
+            else:
+                self.data[key] = list(values)
+        for key, values in appended.items():
+            self.data.setdefault(key, []).extend(values)
+
+    def snapshot(self, chunk: int) -> Iterator[Change]:
+        for part in _chunks(self.data, chunk):
+            yield part, {}
+
+
+class MapTable(Table):
+    """A map per key; changing an entry logs only that entry."""
+
+    kind = "map"
+
+    def __init__(self, *, logged: bool):
+        super().__init__(logged=logged)
+        self.changed: dict[Any, set[Any]] = {}
+        self.cleared: set[Any] = set()
+
+    def put(self, key: Any, entry: Any, value: Any) -> None:
+        self.data.setdefault(key, {})[entry] = value
+        self._log(key, entry)
+
+    def remove(self, key: Any, entry: Any) -> None:
+        entries = self.data.get(key)
+        if entries is not None and entry in entries:
+            del entries[entry]
+            if not entries:
+                del self.data[key]
+            self._log(key, entry)
+
+    def clear(self, key: Any) -> None:
+        if self.data.pop(key, None) is not None and self.logged:
+            self.cleared.add(key)
+            self.changed.pop(key, None)
+
+    def _log(self, key: Any, entry: Any) -> None:
+        if self.logged:
+            self.changed.setdefault(key, set()).add(entry)
+
+    def take_changes(self) -> Change | None:
+        if not self.changed and not self.cleared:
+            return None
+        put: dict[Any, dict[Any, Any]] = {}
+        removed: dict[Any, list[Any]] = {}
+        for key, entries in self.changed.items():
+            now = self.data.get(key, {})
+            put[key] = {entry: now[entry] for entry in entries if entry in now}
+            removed[key] = [entry for entry in entries if entry not in now]
+        change = (list(self.cleared), put, removed)
+        self.changed, self.cleared = {}, set()
+        return change
+
+    def apply(self, change: Change) -> None:
+        cleared, put, removed = change
+        for key in cleared:
+            self.data.pop(key, None)
+        for key, entries in put.items():
+            if entries:
+                self.data.setdefault(key, {}).update(entries)
+        for key, names in removed.items():
+            entries = self.data.get(key, {})
+            for name in names:
+                entries.pop(name, None)
+            if not entries:
+                self.data.pop(key, None)
+
+    def snapshot(self, chunk: int) -> Iterator[Change]:
+        for part in _chunks(self.data, chunk):
+            yield [], part, {}
+
+
+TABLES: dict[str, type[Table]] = {kind.kind: kind for kind in (ValueTable, ListTable, MapTable)}

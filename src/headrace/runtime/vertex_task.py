@@ -1,0 +1,174 @@
+"""One operator at work in one subtask: its context, its receivers, its counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from headrace.core.isolation import isolated_all
+from headrace.core.metrics import MetricGroup
+from headrace.core.operator import (
+    EVENT_TIME,
+    MIN_TIMESTAMP,
+    PROCESSING_TIME,
+    Batch,
+    Operator,
+    TaskInfo,
+)
+from headrace.core.state import State, StateDescriptor
+from headrace.core.user_code import RecordFailure, apply_all, report
+from headrace.errors import StateAccessError
+from headrace.plan.physical import Vertex
+from headrace.runtime.subtask_state import SubtaskState
+
+Receiver = Callable[[Batch], None]
+Stamps = list[int | None]
+
+
+class VertexTask:
+    """Implements the operator's Context and drives the operator."""
+
+    FIRED_AT_ONCE = 4096
+
+    def __init__(
+        self, vertex: Vertex, operator: Operator, task: TaskInfo, state: SubtaskState,
+        clock: Callable[[], int], send_to_driver: Callable[[tuple[int, int, str, Any]], None],
+    ):  # fmt: skip
+        self.vertex = vertex
+        self.operator = operator
+        self.task = task
+        self.scope = state.scope(vertex.uid)
+        self.timers = state.timers(vertex.uid)
+        self.watermark = MIN_TIMESTAMP
+        self.reported_watermark = MIN_TIMESTAMP
+        self.metrics = MetricGroup()
+        self.accumulators: dict[str, Any] = {}
+        self.records_in = 0
+        self.records_out = 0
+        self.processing_time = clock
+        self._state = state
+        self._send_to_driver = send_to_driver
+        self._main: list[Receiver] = []
+        self._sides: dict[str, list[Receiver]] = {}
+        self._coerce = vertex.type.coercer() if vertex.type is not None else None
+        self._coerce_side = {tag: kind.coercer() for tag, kind in vertex.tag_types.items()}
+        self._held: tuple[list[Any], Stamps] | None = None
+
+    def connect(self, receiver: Receiver, tag: str | None) -> None:
+        (self._main if tag is None else self._sides.setdefault(tag, [])).append(receiver)
+
+    # What the operator asks for.
+
+    def keyed_state(self, descriptor: StateDescriptor) -> State:
+        if not self.operator.keyed:
+            raise StateAccessError(f"operator {self.vertex.name!r} has no keyed input")
+        return self._state.keyed(self.vertex.uid, descriptor)
+
+    def broadcast_state(self, descriptor: StateDescriptor) -> State:
+        return self._state.broadcast(self.vertex.uid, descriptor)
+
+    def emit(self, values: list[Any], timestamps: Stamps | None) -> None:
+        if self._held is not None:
+            self._held[0].extend(values)
+            self._held[1].extend(timestamps or [None] * len(values))
+            return
+        self._deliver(self._main, self._coerce, values, timestamps)
+
+    def emit_side(self, tag: str, values: list[Any], timestamps: Stamps | None) -> None:
+        self._deliver(self._sides.get(tag, []), self._coerce_side.get(tag), values, timestamps)
+
+    def _deliver(
+        self, receivers: list[Receiver], coerce: Callable[[Any], Any] | None,
+        values: list[Any], timestamps: Stamps | None,
+    ) -> None:  # fmt: skip
+        self.records_out += len(values)
+        if not receivers:
+            return
+        if coerce is not None:
+            values = apply_all(coerce, values, "the output")
+        batches = [Batch(values, timestamps)]
+        for _ in receivers[1:]:
+            # One receiver may change a record in place; the others must not see it.
+            batches.append(Batch(isolated_all(values), timestamps))
+        for receive, batch in zip(receivers, batches, strict=True):
+            receive(batch)
+
+    def to_driver(self, payload: tuple[str, Any]) -> None:
+        kind, items = payload
+        self._send_to_driver((self.vertex.id, self.task.subtask, kind, items))
+
+    def report_watermark(self, watermark: int) -> None:
+        if watermark > self.reported_watermark:
+            self.reported_watermark = watermark
+
+    # What the engine tells the operator.
+
+    def open(self) -> None:
+        self._guarded(self.operator.open, self)
+
+    def receive(self, side: int, batch: Batch) -> None:
+        self.records_in += len(batch.values)
+        self._guarded(self.operator.receive, side, batch)
+
+    def receiver(self, side: int) -> Receiver:
+        return lambda batch: self.receive(side, batch)
+
+    def advance_watermark(self, watermark: int) -> None:
+        """Event time has come to `watermark`: fire what is due, in order."""
+        if watermark > self.watermark:
+            self.watermark = watermark
+            self._fire(EVENT_TIME, watermark)
+
+    def advance_processing_time(self, now: int) -> None:
+        self._fire(PROCESSING_TIME, now)
+
+    def _fire(self, domain: str, upto: int) -> None:
+        due = self.timers.next_time(domain)
+        if due is None or due > upto:
+            return
+        while True:
+            self._held = ([], [])
+            more = self._guarded(self._fire_some, domain, upto)
+            (values, stamps), self._held = self._held, None
+            if values:
+                self._guarded(self.emit, values, stamps)
+            if not more:
+                return
+
+    def _fire_some(self, domain: str, upto: int) -> bool:
+        held = self._held
+        for timestamp, key in self.timers.due(domain, upto):
+            self.scope.key = key
+            self.operator.on_timer(domain, timestamp, key)
+            if held is not None and len(held[0]) >= self.FIRED_AT_ONCE:
+                return True
+        return False
+
+    def finish(self) -> None:
+        self._guarded(self.operator.finish)
+
+    def end_batch(self) -> None:
+        self._guarded(self.operator.end_batch)
+
+    def close(self) -> None:
+        self._guarded(self.operator.close)
+
+    def _guarded(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except RecordFailure as failure:
+            raise report(failure, self.vertex.name, self.vertex.uid) from failure.error
+
+    def begin_batch(self, batch_id: int, attempt: int) -> None:
+        self.task = replace(self.task, batch_id=batch_id, attempt=attempt)
+
+    def counts(self) -> dict[str, Any]:
+        """What this subtask has counted since it was made."""
+        return {
+            "records_in": self.records_in,
+            "records_out": self.records_out,
+            "watermark": self.watermark,
+            "metrics": self.metrics.snapshot(),
+            "accumulators": dict(self.accumulators),
+        }

@@ -1,0 +1,49 @@
+"""A bounded job as one Spark batch: every level is a stage, every slot a partition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.envelope import Envelope
+from headrace.spark.failures import from_spark
+from headrace.spark.inputs import static_input
+from headrace.spark.shipment import Shipment
+from headrace.spark.worker import SCHEMA, read_source, run_level
+
+DriverItem = tuple[int, int, str, Any]
+OnResults = Callable[[int, list[DriverItem]], None]
+
+
+def lower_batch(spark: SparkSession, plan: PhysicalPlan, shipment: Shipment) -> DataFrame:
+    """The DataFrame whose rows are what the job sends to its driver."""
+    inputs = [
+        static_input(spark, vertex).mapInArrow(
+            read_source(shipment, vertex.id, final=True, keep=False), SCHEMA
+        )
+        for vertex in plan.sources
+    ]
+    frame = reduce(DataFrame.unionAll, inputs)
+    for level in range(1, plan.last_level + 1):
+        frame = frame.repartitionById(plan.parallelism, "slot")
+        frame = frame.mapInArrow(run_level(shipment, level), SCHEMA)
+    return frame
+
+
+def run_batch(
+    spark: SparkSession, plan: PhysicalPlan, shipment: Shipment, on_results: OnResults
+) -> None:
+    """Run the job to its end and hand over what it sent to the driver."""
+    try:
+        rows = lower_batch(spark, plan, shipment).collect()
+    except Exception as error:
+        raise from_spark(error) from None
+    on_results(0, driver_items(row.blob for row in rows))
+
+
+def driver_items(blobs: Iterable[bytes]) -> list[DriverItem]:
+    return [item for blob in blobs for item in Envelope.decode(bytes(blob)).driver]

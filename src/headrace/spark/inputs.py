@@ -1,0 +1,55 @@
+"""From a source's description to the DataFrame that holds its rows."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.core.source import CollectionSpec, SourceSpec, SplitSpec, TextFilesSpec
+from headrace.errors import SourceUnavailable, Unsupported
+from headrace.plan.physical import Vertex
+from headrace.runtime.source_task import encode_collection, encode_range
+
+
+def static_input(spark: SparkSession, vertex: Vertex) -> DataFrame:
+    """All rows of a bounded source; one column: lines, pickles or split ranges."""
+    spec = vertex.source
+    match spec:
+        case CollectionSpec():
+            rows = [(blob,) for blob in encode_collection(spec.values)]
+            return spark.createDataFrame(rows, "row binary").coalesce(1)
+        case TextFilesSpec():
+            frame = _existing(spark, vertex, spec)
+            return frame.coalesce(1) if vertex.parallelism == 1 else frame
+        case SplitSpec():
+            enumerator = spec.source.create_enumerator()
+            try:
+                ranges = []
+                for split in enumerator.splits():
+                    start = enumerator.initial_position(split)
+                    end = enumerator.latest_position(split, start)
+                    while end != start:
+                        ranges.append((encode_range(split, start, end),))
+                        start, end = end, enumerator.latest_position(split, end)
+            finally:
+                enumerator.close()
+            frame = spark.createDataFrame(ranges, "row binary")
+            return frame.coalesce(vertex.parallelism)
+        case _:
+            raise Unsupported(f"{_label(spec)} cannot be read as a batch", origin=vertex.origin)
+
+
+def _label(spec: SourceSpec | None) -> str:
+    return spec.label if spec is not None else "this input"
+
+
+def _existing(spark: SparkSession, vertex: Vertex, spec: TextFilesSpec) -> DataFrame:
+    try:
+        return spark.read.option("encoding", spec.charset).text(list(spec.paths))
+    except Exception as error:
+        if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
+            raise SourceUnavailable(
+                f"{vertex.name!r}: there is no file or folder {', '.join(spec.paths)}",
+                origin=vertex.origin,
+                hint="Check the path; a relative one starts at the folder you run in.",
+            ) from None
+        raise

@@ -1,0 +1,97 @@
+"""The Spark session jobs run in."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from headrace.java import ensure_java
+
+# Each line is a measured gain or a necessity; docs/decisions has the figures.
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    "spark.sql.streaming.stateStore.providerClass":
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+    "spark.sql.streaming.checkpointFileManagerClass":
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "100",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.python.worker.reuse": "true",
+    "spark.driver.maxResultSize": "0",
+    "spark.shuffle.compress": "false",
+    "spark.hadoop.fs.file.impl.disable.cache": "false",
+}  # fmt: skip
+_ATTEMPTS = 4
+"""How often Spark tries a task; a local master tries once unless told otherwise."""
+
+
+def requested_settings() -> dict[str, str]:
+    """Spark settings given on the command line."""
+    return dict(json.loads(os.environ.get("HEADRACE_CONF", "{}")))
+
+
+def get_session(settings: Mapping[str, str] | None = None) -> SparkSession:
+    """A session with headrace's settings: a new one beside the user's, or on a local Spark."""
+    active = SparkSession.getActiveSession()
+    if active is not None and not _is_stopped(active):
+        return _beside(active)
+    ensure_java()
+    # Workers must be this interpreter: another would lack the user's packages.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("headrace").master(_master())
+    for key, value in {**_SETTINGS, **_quiet(), **requested_settings(), **(settings or {})}.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel(os.environ.get("HEADRACE_SPARK_LOG", "OFF"))
+    return session
+
+
+def default_parallelism() -> int:
+    """How many slots a job has unless it says otherwise: one for each core."""
+    asked = os.environ.get("HEADRACE_PARALLELISM")
+    if asked:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _master() -> str:
+    return os.environ.get("HEADRACE_MASTER") or f"local[{default_parallelism()},{_ATTEMPTS}]"
+
+
+def _beside(active: SparkSession) -> SparkSession:
+    session = active.newSession()
+    for key, value in _SETTINGS.items():
+        if key.startswith("spark.sql."):
+            session.conf.set(key, value)
+    return session
+
+
+def _is_stopped(session: SparkSession) -> bool:
+    context = session.sparkContext
+    return context._jsc is None or context._jsc.sc().isStopped()
+
+
+def _quiet() -> dict[str, str]:
+    """Spark's own start-up messages say nothing to a headrace user."""
+    config = Path(__file__).with_name("log4j2.properties")
+    scratch = tempfile.gettempdir()
+    return {
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={config.as_uri()}"
+        f" -Dderby.system.home={scratch}",
+        "spark.sql.warehouse.dir": str(Path(scratch) / "headrace-warehouse"),
+    }

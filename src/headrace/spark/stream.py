@@ -1,0 +1,135 @@
+"""An unbounded job as one Spark streaming query."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import uuid
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from headrace.plan.physical import PhysicalPlan
+from headrace.spark.batch import OnResults, driver_items
+from headrace.spark.failures import from_spark
+from headrace.spark.processor import SlotProcessor
+from headrace.spark.shipment import Shipment
+from headrace.spark.slots import slot_labels
+from headrace.spark.stream_inputs import stream_input
+from headrace.spark.worker import SCHEMA, announce_end, read_source
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """How a stream is run."""
+
+    checkpoint_dir: str | None = None
+    interval_ms: int = 0
+    """How often a micro-batch starts; 0: as soon as the one before has finished."""
+
+
+class StreamRun:
+    """One streaming query, from its start to its end."""
+
+    def __init__(
+        self, spark: SparkSession, plan: PhysicalPlan, shipment: Shipment, on_results: OnResults,
+        settings: StreamSettings,
+    ):  # fmt: skip
+        self._spark = spark.newSession()
+        self._plan = plan
+        self._shipment = shipment
+        self._on_results = on_results
+        self._settings = settings
+        base = settings.checkpoint_dir
+        self._folder = Path(tempfile.mkdtemp(prefix="headrace-")) if base is None else (
+            Path(base.removeprefix("file://")).resolve()
+        )  # fmt: skip
+        self._control = self._folder / "control"
+        self._query: StreamingQuery | None = None
+        self._started = threading.Event()
+        self._stop_asked = False
+
+    def run(self) -> None:
+        """Run until stopped; a job whose sources are all bounded until they are read."""
+        if self._plan.last_level > 0:
+            self._spark.conf.set("spark.sql.shuffle.partitions", str(self._plan.parallelism))
+        try:
+            query = self._query = self._start()
+            self._started.set()
+            if self._stop_asked:
+                query.stop()
+            if self._plan.bounded:
+                self._run_to_end(query)
+            else:
+                query.awaitTermination()
+        except Exception as error:
+            if not self._stop_asked:
+                raise from_spark(error) from None
+        finally:
+            self._started.set()
+            if self._query is not None and self._query.isActive:
+                self._query.stop()
+
+    def _run_to_end(self, query: StreamingQuery) -> None:
+        query.processAllAvailable()
+        (self._control / f"end-{uuid.uuid4().hex}").write_text("end\n")
+        query.processAllAvailable()
+        query.stop()
+
+    def stop(self) -> None:
+        self._stop_asked = True
+        self._started.wait(timeout=60)
+        if self._query is not None:
+            self._query.stop()
+
+    def _start(self) -> StreamingQuery:
+        writer = (
+            self.lower().writeStream.foreachBatch(self._take)
+            .outputMode("append")
+            .option("checkpointLocation", str(self._folder / "checkpoint"))
+        )  # fmt: skip
+        if self._settings.interval_ms:
+            writer = writer.trigger(processingTime=f"{self._settings.interval_ms} milliseconds")
+        return writer.start()
+
+    def _take(self, rows: DataFrame, batch_id: int) -> None:
+        self._on_results(batch_id, driver_items(row.blob for row in rows.collect()))
+
+    def lower(self) -> DataFrame:
+        """The streaming DataFrame whose rows are what the job sends to its driver."""
+        self._control.mkdir(parents=True, exist_ok=True)
+        plan, shipment = self._plan, self._shipment
+        inputs = [
+            stream_input(self._spark, vertex, str(self._folder)).mapInArrow(
+                read_source(shipment, vertex.id, final=False, keep=True), SCHEMA
+            )
+            for vertex in plan.sources
+        ]
+        if plan.bounded:
+            marks = self._spark.readStream.text(str(self._control))
+            inputs.append(marks.mapInArrow(announce_end(plan.parallelism), SCHEMA))
+        frame = reduce(DataFrame.unionAll, inputs)
+        labels = slot_labels(plan.parallelism)
+        for level in range(1, plan.last_level + 1):
+            frame = self._keyed_level(frame, level, labels)
+        return frame
+
+    def _keyed_level(self, frame: DataFrame, level: int, labels: list[int]) -> DataFrame:
+        wakes = any(vertex.operator is not None and vertex.operator.uses_timers
+                    for vertex in self._plan.at(level))  # fmt: skip
+        from pyspark.sql.functions import array, col, element_at, lit
+
+        label: Any = element_at(array(*map(lit, labels)), col("slot") + 1)
+        return (
+            frame.withColumn("label", label).groupBy("label")
+            .transformWithState(
+                statefulProcessor=SlotProcessor(self._shipment, level, tuple(labels)),
+                outputStructType=SCHEMA,
+                outputMode="append",
+                timeMode="ProcessingTime" if wakes else "None",
+            )
+        )  # fmt: skip

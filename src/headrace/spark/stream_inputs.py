@@ -1,0 +1,169 @@
+"""From a source's description to the streaming DataFrame that holds its rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from headrace.core.source import (
+    Boundedness,
+    CollectionSpec,
+    SocketTextSpec,
+    Source,
+    Split,
+    SplitEnumerator,
+    SplitReader,
+    SplitSpec,
+    TextFilesSpec,
+)
+from headrace.errors import SourceUnavailable, Unsupported
+from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.source_task import encode_range
+
+
+def stream_input(spark: SparkSession, vertex: Vertex, folder: str) -> DataFrame:
+    """The rows of a source as they come; one column, as in a batch."""
+    spec = vertex.source
+    match spec:
+        case TextFilesSpec():
+            return _files(spark, vertex, spec)
+        case SocketTextSpec():
+            reader = spark.readStream.format("socket")
+            return reader.option("host", spec.host).option("port", spec.port).load()
+        case CollectionSpec():
+            raise AssertionError("collections become split sources before they are streamed")
+        case SplitSpec():
+            name = f"headrace_{vertex.id}_{vertex.uid}"
+            spark.dataSource.register(_data_source(name, spec.source))
+            return spark.readStream.format(name).load()
+        case _:
+            raise Unsupported(f"{vertex.name!r} cannot be read as a stream", origin=vertex.origin)
+
+
+def _files(spark: SparkSession, vertex: Vertex, spec: TextFilesSpec) -> DataFrame:
+    if len(spec.paths) != 1:
+        raise Unsupported(
+            "a stream of files reads one folder", origin=vertex.origin,
+            hint="Make one source for each folder and unite them.",
+        )  # fmt: skip
+    path = Path(spec.paths[0].removeprefix("file://"))
+    if "://" not in spec.paths[0] and not path.exists() and "*" not in spec.paths[0]:
+        raise SourceUnavailable(
+            f"{vertex.name!r}: there is no folder {spec.paths[0]}", origin=vertex.origin,
+            hint="Create it before the job starts; files put there later are read as they come.",
+        )  # fmt: skip
+    return spark.readStream.option("encoding", spec.charset).text(spec.paths[0])
+
+
+def with_positions(plan: PhysicalPlan) -> PhysicalPlan:
+    """The plan with its collections as sources with positions, so that a stream can read them."""
+    vertices = {
+        id: replace(vertex, source=SplitSpec(CollectionSource(vertex.source.values)))
+        if isinstance(vertex.source, CollectionSpec) else vertex
+        for id, vertex in plan.vertices.items()
+    }  # fmt: skip
+    return replace(plan, vertices=vertices)
+
+
+class CollectionSource(Source[Any]):
+    """Values of the program, read once; a position is an index."""
+
+    def __init__(self, values: tuple[Any, ...]):
+        self._values = values
+
+    def boundedness(self) -> Boundedness:
+        return Boundedness.BOUNDED
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return _OneSplit(len(self._values))
+
+    def create_reader(self) -> SplitReader[Any]:
+        return _Slices(self._values)
+
+
+class _OneSplit(SplitEnumerator):
+    def __init__(self, size: int):
+        self._size = size
+
+    def splits(self) -> list[Split]:
+        return [Split("all")]
+
+    def latest_position(self, split: Split, start: Any) -> Any:
+        return self._size
+
+
+class _Slices(SplitReader[Any]):
+    def __init__(self, values: tuple[Any, ...]):
+        self._values = values
+
+    def read(self, split: Split, start: Any, end: Any) -> Iterator[Any]:
+        return iter(self._values[start:end])
+
+
+def _data_source(source_name: str, source: Source[Any]) -> type[DataSource]:
+    """A Spark data source whose rows say what to read; level 0 does the reading."""
+
+    class SplitsSource(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return source_name
+
+        def schema(self) -> str:
+            return "row binary"
+
+        def streamReader(self, schema: Any) -> DataSourceStreamReader:
+            return SplitStream(source)
+
+    return SplitsSource
+
+
+class SplitStream(DataSourceStreamReader):
+    """Positions of splits as Spark offsets. Lives in a process of its own beside the driver."""
+
+    def __init__(self, source: Source[Any]):
+        self._enumerator = source.create_enumerator()
+
+    def initialOffset(self) -> dict[str, Any]:
+        return _offset({split.id: [split.info, self._enumerator.initial_position(split)]
+                        for split in self._enumerator.splits()})  # fmt: skip
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+        positions = _positions(start)
+        for split in self._enumerator.splits():
+            known = positions.get(split.id)
+            at = self._enumerator.initial_position(split) if known is None else known[1]
+            positions[split.id] = [split.info, self._enumerator.latest_position(split, at)]
+        return _offset(positions)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        begun = _positions(start)
+        ranges = []
+        for split_id, (info, to) in _positions(end).items():
+            split = Split(split_id, info)
+            known = begun.get(split_id)
+            at = self._enumerator.initial_position(split) if known is None else known[1]
+            if at != to:
+                ranges.append(InputPartition(encode_range(split, at, to)))
+        return ranges
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[bytes]]:
+        yield (partition.value,)
+
+    def stop(self) -> None:
+        self._enumerator.close()
+
+
+def _offset(positions: dict[str, Any]) -> dict[str, Any]:
+    # One JSON string: Spark's offsets may hold only plain values, positions any JSON.
+    return {"splits": json.dumps(positions, sort_keys=True)}
+
+
+def _positions(offset: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(offset["splits"])
+    return found
