@@ -87,8 +87,9 @@ def measure(console: Console, benchmarks: Sequence[Benchmark], setting: Setting)
                 continue
         if setting.with_peers:
             report.save(outcomes[-1])
-    report.show(console, outcomes)
-    if setting.with_peers and outcomes:
+    if outcomes:
+        report.show(console, outcomes)
+    if outcomes and setting.with_peers:
         console.print(f"results in {report.LATEST}, plot in {report.plot(report.saved())}")
     return 2 if failed else int(not all(outcome.passed for outcome in outcomes))
 

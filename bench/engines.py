@@ -74,7 +74,7 @@ def headrace(*, stream: bool = False) -> Engine:
     python = os.environ.get("HEADRACE_PYTHON", sys.executable)
     return Engine(
         name="headrace stream" if stream else "headrace",
-        command=(python, "-m", "headrace.cli.main", "run"),
+        command=(python, "-m", "headrace", "run"),
         variables={"HEADRACE_MODE": "stream"} if stream else {},
         set_up="set HEADRACE_PYTHON to an interpreter that has headrace",
     )

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from headrace.connectors.argument_checks import require_positive, require_whole
 from headrace.connectors.number_sequence import NumberRanges
 from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
 from headrace.core.types import TypeInformation
@@ -158,15 +159,9 @@ def _check(function: object, count: int | None, rate: float | None, splits: int)
             f"a data generator needs a function of the record's number, not {function!r}",
             origin=calling_origin(),
         )
-    for name, value in (("count", count), ("splits", splits)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            raise TypeMismatch(
-                f"{name} must be a whole number, not {value!r}", origin=calling_origin()
-            )
-    if count is not None and count < 0:
+    if count is not None and require_whole(count, "count") < 0:
         raise InvalidArgument(f"count cannot be negative, but is {count}", origin=calling_origin())
-    if splits < 1:
-        raise InvalidArgument(f"splits must be 1 or more, not {splits}", origin=calling_origin())
+    require_positive(splits, "splits")
     if rate is not None and not rate > 0:
         raise InvalidArgument(
             f"records_per_second must be above 0, but is {rate!r}",

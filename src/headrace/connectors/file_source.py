@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from headrace.core.source import SourceSpec
+from headrace.connectors.argument_checks import require_instance, require_path
+from headrace.connectors.whole_files import WholeFiles
+from headrace.core.source import SourceSpec, SplitSpec, TextFilesSpec
 from headrace.core.time import Duration
 from headrace.core.types import TypeInformation
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
-from headrace.formats.stream_format import BulkFormat, StreamFormat
+from headrace.formats.stream_format import BulkFormat, FileFormat, LineFormat, StreamFormat
 from headrace.origin import calling_origin
 
 __all__ = [
@@ -52,16 +54,21 @@ class FileSource:
         self.stream_format = stream_format
         self.paths = paths
         self.discovery_interval = discovery_interval
+        self.origin = calling_origin()
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
-        if not isinstance(stream_format, StreamFormat):
-            raise TypeMismatch(
-                f"for_record_stream_format takes a StreamFormat, not {stream_format!r}",
-                origin=calling_origin(),
-                hint="StreamFormat.text_line_format() reads lines.",
-            )
-        return FileSourceBuilder(stream_format, _checked(paths))
+        require_instance(
+            stream_format,
+            StreamFormat,
+            "for_record_stream_format",
+            hint="StreamFormat.text_line_format() reads lines.",
+        )
+        if not paths:
+            raise InvalidArgument("a file source needs at least one path", origin=calling_origin())
+        for path in paths:
+            require_path(path, "a file source")
+        return FileSourceBuilder(stream_format, paths)
 
     @staticmethod
     def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
@@ -73,7 +80,18 @@ class FileSource:
 
     def spec(self) -> SourceSpec:
         """How the engine reads this source."""
-        return self.stream_format.spec(self.paths, watch=self.discovery_interval is not None)
+        watch = self.discovery_interval is not None
+        match self.stream_format:
+            case LineFormat() as lines:
+                decode = None if type(lines).decode is LineFormat.decode else lines.decode
+                return TextFilesSpec(self.paths, watch, decode, lines.charset)
+            case FileFormat() as whole:
+                return SplitSpec(WholeFiles(whole, self.paths, watch, self.origin))
+            case other:
+                raise TypeMismatch(
+                    f"{type(other).__name__} must extend LineFormat or FileFormat",
+                    origin=self.origin,
+                )
 
     def produced_type(self) -> TypeInformation | None:
         return self.stream_format.produced_type()
@@ -89,12 +107,12 @@ class FileSourceBuilder:
 
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
         """Keep running, and read files as they appear under the paths."""
-        if not isinstance(discovery_interval, Duration):
-            raise TypeMismatch(
-                f"monitor_continuously takes a Duration, not {discovery_interval!r}",
-                origin=calling_origin(),
-                hint="Duration.of_seconds(1), for example.",
-            )
+        require_instance(
+            discovery_interval,
+            Duration,
+            "monitor_continuously",
+            hint="Duration.of_seconds(1), for example.",
+        )
         if discovery_interval.nanos <= 0:
             raise InvalidArgument(
                 f"the discovery interval must be positive, but is {discovery_interval}",
@@ -110,9 +128,8 @@ class FileSourceBuilder:
 
     def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
         """Only the splittable default: how lines are cut into tasks is Spark's choice."""
-        if not isinstance(file_enumerator, FileEnumeratorProvider) or not (
-            file_enumerator.splittable
-        ):
+        require_instance(file_enumerator, FileEnumeratorProvider, "set_file_enumerator")
+        if not file_enumerator.splittable:
             raise Unsupported(
                 "this file enumerator cannot be used: Spark decides how files are split",
                 origin=calling_origin(),
@@ -121,25 +138,8 @@ class FileSourceBuilder:
         return self
 
     def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
-        if not isinstance(split_assigner, FileSplitAssignerProvider):
-            raise TypeMismatch(
-                f"set_split_assigner takes a FileSplitAssignerProvider, not {split_assigner!r}",
-                origin=calling_origin(),
-            )
+        require_instance(split_assigner, FileSplitAssignerProvider, "set_split_assigner")
         return self
 
     def build(self) -> FileSource:
         return FileSource(self._format, self._paths, self._discovery_interval)
-
-
-def _checked(paths: tuple[str, ...]) -> tuple[str, ...]:
-    if not paths:
-        raise InvalidArgument("a file source needs at least one path", origin=calling_origin())
-    for path in paths:
-        if not isinstance(path, str) or not path.strip():
-            raise InvalidArgument(
-                f"{path!r} is not a path",
-                origin=calling_origin(),
-                hint="Pass each path as a string: for_record_stream_format(format, path, path).",
-            )
-    return paths

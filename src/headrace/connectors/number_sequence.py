@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from headrace.connectors.argument_checks import require_whole
 from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
 from headrace.core.types import TypeInformation, Types
-from headrace.errors import InvalidArgument, TypeMismatch
+from headrace.errors import InvalidArgument
 from headrace.origin import calling_origin
 
 __all__ = ["NumberRanges", "NumberSequenceSource"]
@@ -20,12 +21,8 @@ class NumberSequenceSource(Source[int]):
     """The numbers from `start` to `end`, both included; each parallel range comes in order."""
 
     def __init__(self, start: int, end: int):
-        for bound in (start, end):
-            if isinstance(bound, bool) or not isinstance(bound, int):
-                raise TypeMismatch(
-                    f"a number sequence needs whole numbers as bounds, not {bound!r}",
-                    origin=calling_origin(),
-                )
+        require_whole(start, "the start of a number sequence")
+        require_whole(end, "the end of a number sequence")
         if start > end:
             raise InvalidArgument(
                 f"a number sequence cannot start at {start} and end at {end}",
@@ -71,7 +68,8 @@ class NumberRanges(SplitEnumerator):
         return first
 
     def latest_position(self, split: Split, start: int) -> int:
-        return min(start + self._step, split.info[1])
+        end: int = split.info[1]
+        return min(start + self._step, end)
 
 
 class _Reader(SplitReader[int]):

@@ -7,9 +7,9 @@ import re
 import zoneinfo
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
+from headrace.connectors.argument_checks import require_positive
 from headrace.errors import InvalidArgument
 from headrace.origin import calling_origin
 
@@ -152,23 +152,20 @@ class DefaultRollingPolicy(RollingPolicy):
     """By size."""
 
     def __init__(self, part_size: int, rollover_interval: int, inactivity_interval: int):
-        for name, value in (
-            ("part_size", part_size),
-            ("rollover_interval", rollover_interval),
-            ("inactivity_interval", inactivity_interval),
-        ):
-            if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
-                raise InvalidArgument(
-                    f"{name} must be a whole number above 0, not {value!r}",
-                    origin=calling_origin(),
-                )
-        self.part_size = part_size
-        self.rollover_interval = rollover_interval
-        self.inactivity_interval = inactivity_interval
+        self.part_size = require_positive(part_size, "part_size")
+        self.rollover_interval = require_positive(rollover_interval, "rollover_interval")
+        self.inactivity_interval = require_positive(inactivity_interval, "inactivity_interval")
 
 
 class OnCheckpointRollingPolicy(RollingPolicy):
     """Only at the end of a micro-batch."""
+
+
+def _require_name_part(value: object, what: str) -> None:
+    if not isinstance(value, str) or "/" in value or "\0" in value:
+        raise InvalidArgument(
+            f"{value!r} cannot be the {what} of a file name", origin=calling_origin()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +176,8 @@ class OutputFileConfig:
     part_suffix: str = ""
 
     def __post_init__(self) -> None:
-        for name, value in (("prefix", self.part_prefix), ("suffix", self.part_suffix)):
-            if not isinstance(value, str) or PurePosixPath(f"x{value}").name != f"x{value}":
-                raise InvalidArgument(
-                    f"{value!r} cannot be the {name} of a file name", origin=calling_origin()
-                )
+        _require_name_part(self.part_prefix, "prefix")
+        _require_name_part(self.part_suffix, "suffix")
 
     @staticmethod
     def builder() -> OutputFileConfig.OutputFileConfigBuilder:

@@ -15,6 +15,7 @@ from headrace.core.type_information import Coercer, TypeInformation, WrongValue
 from headrace.errors import InvalidArgument
 
 __all__ = [
+    "SETTLED_BY_CLASS",
     "bytes_coercer",
     "list_coercer",
     "map_coercer",
@@ -26,7 +27,7 @@ __all__ = [
 _INSERT = RowKind.INSERT
 
 # Types whose values need nothing more once they are exactly of this class (and within bounds).
-_SETTLED_BY_CLASS: dict[BasicType, type] = {
+SETTLED_BY_CLASS: dict[BasicType, type] = {
     BasicType.STRING: str,
     BasicType.BOOLEAN: bool,
     BasicType.DOUBLE: float,
@@ -80,7 +81,7 @@ class _Fields:
 
 def _settling_classes(types: Sequence[TypeInformation]) -> tuple[type, ...] | None:
     classes = [
-        _SETTLED_BY_CLASS.get(type_.basic_type)
+        SETTLED_BY_CLASS.get(type_.basic_type)
         for type_ in types
         if isinstance(type_, BasicTypeInfo)
     ]

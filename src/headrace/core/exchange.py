@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.core.bulk_check import fits
 from headrace.core.keys import SubtaskOfKey
 from headrace.core.operator import Batch
+from headrace.core.types import TypeInformation
 from headrace.core.user_code import apply_all
 from headrace.errors import InvalidArgument, TypeMismatch
 
@@ -111,13 +113,17 @@ class Hash(Exchange):
     """By key group; the only exchange that gives its receivers keys."""
 
     selector: Callable[[Any], Any]
+    key_type: TypeInformation | None = None
 
     def splitter(self, sender: int, parallelism: int, max_parallelism: int) -> Splitter:
-        select = self.selector
+        select, kind = self.selector, self.key_type
+        coerce = kind.coercer() if kind is not None else None
         owner = SubtaskOfKey(parallelism, max_parallelism)
 
         def split(batch: Batch) -> Parts:
             keys = apply_all(select, batch.values, "key selector")
+            if kind is not None and coerce is not None and not fits(kind, keys):
+                keys = apply_all(coerce, keys, "key selector")
             batch = Batch(batch.values, batch.timestamps, keys)
             try:
                 targets = list(map(owner.__getitem__, keys))

@@ -35,8 +35,14 @@ def is_frozen(value: Any) -> bool:
 
 
 def isolated(value: Any) -> Any:
-    """`value`, or a copy of it if something it consists of could still be changed elsewhere."""
+    """`value`, or a copy of it if something it consists of could still be changed elsewhere.
+
+    The caller holds it in exactly one place, a variable or a container of its own: passing the
+    result of a call straight on would make a record somebody else holds look alone.
+    """
     kind = value.__class__
+    if kind in FROZEN:
+        return value
     if kind is tuple:
         return value if is_frozen(value) else copy.deepcopy(value)
     if kind is dict:

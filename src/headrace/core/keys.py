@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import enum
+import numbers
 import uuid
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -21,11 +22,22 @@ DEFAULT_MAX_PARALLELISM = 128
 _MIX = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 _NONE = 0x6E6F6E65
+_NOT_A_NUMBER = 0x6E616E
 
 
 def _number(key: Any) -> int:
-    # Python's hash of a number depends on its value alone, never on the process.
-    return hash(key)
+    # Python's hash of a number depends on its value alone, never on the process. Only not-a-number
+    # hashes by its address; all of them are one key group.
+    return hash(key) if key == key else _NOT_A_NUMBER
+
+
+def _time_of_day(key: datetime.time) -> int:
+    offset = key.utcoffset()
+    if offset is None:
+        return crc32(key.isoformat().encode())
+    # Times of different zones are equal when they are the same moment of a day.
+    moment = datetime.timedelta(hours=key.hour, minutes=key.minute, seconds=key.second) - offset
+    return _parts(moment // datetime.timedelta(seconds=1), key.microsecond)
 
 
 def _parts(*parts: Any) -> int:
@@ -38,8 +50,8 @@ def _parts(*parts: Any) -> int:
 _HASHES: dict[type, Callable[[Any], int]] = {
     str: lambda key: crc32(key.encode("utf-8", "surrogatepass")),
     bytes: crc32,
-    int: _number,
-    bool: _number,
+    int: hash,
+    bool: hash,
     float: _number,
     complex: _number,
     decimal.Decimal: _number,
@@ -51,7 +63,7 @@ _HASHES: dict[type, Callable[[Any], int]] = {
         (key if key.tzinfo is None else key.astimezone(datetime.UTC)).isoformat().encode()
     ),
     datetime.date: lambda key: key.toordinal(),
-    datetime.time: lambda key: crc32(key.isoformat().encode()),
+    datetime.time: _time_of_day,
     datetime.timedelta: lambda key: _parts(key.days, key.seconds, key.microseconds),
     uuid.UUID: lambda key: key.int,
 }
@@ -65,13 +77,15 @@ def stable_hash(key: Any) -> int:
 
 
 def _hash_of_other(key: Any) -> int:
+    for base in type(key).__mro__[1:]:  # a subclass of str, int (also an IntEnum), tuple, …
+        if base in _HASHES:
+            return _HASHES[base](key)
     if isinstance(key, enum.Enum):
         return _parts(type(key).__qualname__, key.name)
     if is_dataclass(key) and not isinstance(key, type) and type(key).__hash__ is not None:
-        return _parts(*(getattr(key, field.name) for field in fields(key)))
-    for base in type(key).__mro__[1:]:  # a subclass of str, int, tuple (also named), …
-        if base in _HASHES:
-            return _HASHES[base](key)
+        return _parts(*(getattr(key, field.name) for field in fields(key) if field.compare))
+    if isinstance(key, numbers.Number):  # a Fraction, NumPy's integers
+        return _number(key)
     raise TypeMismatch(
         f"a key of type {type(key).__name__} cannot be distributed: {_shown(key)}",
         hint="Let the key selector return an int, str, bytes, bool, float, None, date, time, "

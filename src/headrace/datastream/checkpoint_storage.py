@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from headrace.errors import InvalidArgument, Unsupported
 from headrace.origin import calling_origin
 
@@ -104,11 +106,11 @@ def _path(path: str | None) -> str:
     return path
 
 
-def _between(what: str, value: int, least: int, most: int | None) -> int:
+def _between(what: str, value: Any, least: int, most: int | None) -> int:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         limit = f"from {least} up" if most is None else f"from {least} to {most}"
         raise InvalidArgument(
             f"{what} is a number of bytes {limit}, not {value!r}", origin=calling_origin()
         )
-    return value
+    return int(value)

@@ -63,25 +63,12 @@ def type_info(declared: Any, method: str) -> TypeInformation | None:
     )  # fmt: skip
 
 
-class SelectKey:
-    """A key selector as a plain callable, with the declared key type applied."""
-
-    def __init__(self, selector: Any, key_type: TypeInformation | None):
-        self._select: Callable[[Any], Any] = (
-            selector.get_key if isinstance(selector, KeySelector) else selector
-        )
-        self._coerce = key_type.coercer() if key_type is not None else None
-
-    def as_callable(self) -> Callable[[Any], Any]:
-        if self._coerce is None:
-            return self._select
-        return self
-
-    def __call__(self, value: Any) -> Any:
-        assert self._coerce is not None
-        return self._coerce(self._select(value))
+def key_function(selector: Any, method: str) -> Callable[[Any], Any]:
+    """A key selector as a plain callable."""
+    checked = function_or_callable(selector, KeySelector, method)
+    return checked.get_key if isinstance(checked, KeySelector) else checked
 
 
 def partition_function(partitioner: Any) -> Callable[[Any, int], int]:
     function = function_or_callable(partitioner, Partitioner, "partition_custom")
-    return function.partition if isinstance(function, Partitioner) else function  # type: ignore[no-any-return]
+    return function.partition if isinstance(function, Partitioner) else function

@@ -17,8 +17,8 @@ from headrace.core.process_functions import (
 from headrace.core.state import MapStateDescriptor
 from headrace.core.types import TypeInformation
 from headrace.datastream.checks import instance_of, type_info
-from headrace.datastream.data_stream import DataStream
 from headrace.datastream.keyed_stream import KeyedStream
+from headrace.datastream.stream import DataStream
 from headrace.errors import InvalidGraph
 from headrace.graph.nodes import OperatorNode, PartitionNode
 from headrace.operators.process import BroadcastProcessOperator, CoProcessOperator
@@ -89,9 +89,7 @@ class ConnectedStreams:
         operator = CoProcessOperator(function, keyed=keyed)
         return self._run("Co-Process", operator, type_info(output_type, "process"))
 
-    def _run(
-        self, name: str, operator: Operator, declared: TypeInformation | None
-    ) -> DataStream:
+    def _run(self, name: str, operator: Operator, declared: TypeInformation | None) -> DataStream:
         return _together(self.stream1, self.stream2.node_id, name, operator, declared)
 
 
@@ -129,5 +127,3 @@ class BroadcastConnectedStream:
         name = "Co-Process-Broadcast-Keyed" if keyed else "Co-Process-Broadcast"
         operator = BroadcastProcessOperator(function, keyed=keyed)
         return _together(stream, everywhere, name, operator, type_info(output_type, "process"))
-
-

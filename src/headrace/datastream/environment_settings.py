@@ -1,4 +1,4 @@
-"""The settings half of the environment: parallelism, checkpoints, dependencies, Flink's switches."""
+"""The environment's settings: parallelism, checkpoints, dependencies, Flink's switches."""
 
 from __future__ import annotations
 

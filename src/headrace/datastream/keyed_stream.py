@@ -11,7 +11,7 @@ from headrace.core.functions import FilterFunction, FlatMapFunction, MapFunction
 from headrace.core.process_functions import KeyedProcessFunction
 from headrace.core.types import TypeInformation
 from headrace.datastream.checks import function_or_callable, instance_of, type_info
-from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream import DataStream
 from headrace.errors import InvalidGraph, TypeMismatch, Unsupported
 from headrace.graph.nodes import PartitionNode
 from headrace.operators.process import ProcessOperator
@@ -39,7 +39,7 @@ class KeyedStream(DataStream):
         selector: Callable[[Any], Any], key_type: TypeInformation | None,
     ):  # fmt: skip
         node_id = env.builder.add(
-            PartitionNode, "Key By", (origin.node_id,), exchange=Hash(selector),
+            PartitionNode, "Key By", (origin.node_id,), exchange=Hash(selector, key_type),
             type=env.builder[origin.node_id].type,
         )  # fmt: skip
         super().__init__(env, node_id)
@@ -78,7 +78,9 @@ class KeyedStream(DataStream):
             "On a keyed stream subclass KeyedProcessFunction.",
         )  # fmt: skip
         return self._then(
-            "KEYED PROCESS", ProcessOperator(function, keyed=True), type_info(output_type, "process")
+            "KEYED PROCESS",
+            ProcessOperator(function, keyed=True),
+            type_info(output_type, "process"),
         )
 
     def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:

@@ -23,7 +23,7 @@ class MemorySize:
     """
 
     def __init__(self, bytes_size: int) -> None:
-        if not isinstance(bytes_size, int) or isinstance(bytes_size, bool) or bytes_size < 0:
+        if type(bytes_size) is not int or bytes_size < 0:
             raise InvalidArgument(
                 f"a memory size is a number of bytes from 0 up, not {bytes_size!r}",
                 origin=calling_origin(),
@@ -154,7 +154,12 @@ class SlotSharingGroup:
 
         def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
             """Ask for a resource by name, such as `gpu`; a later value replaces an earlier one."""
-            self._external[name] = _positive(value, f"the external resource {name!r}")
+            if not _is_number(value) or value < 0:
+                raise InvalidArgument(
+                    f"the external resource {name!r} must not be below 0, not {value!r}",
+                    origin=calling_origin(),
+                )
+            self._external[name] = float(value)
             return self
 
         def build(self) -> SlotSharingGroup:
@@ -187,7 +192,11 @@ class SlotSharingGroup:
             return self
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def _positive(value: float, what: str) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
+    if not _is_number(value) or not value > 0:
         raise InvalidArgument(f"{what} must be above 0, not {value!r}", origin=calling_origin())
     return float(value)

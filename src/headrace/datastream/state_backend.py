@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NoReturn
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
@@ -97,7 +97,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
         """Kept but without effect: Spark moves the files of its state store."""
-        threads = number_of_transfering_threads
+        threads: Any = number_of_transfering_threads
         if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
             raise InvalidArgument(
                 f"the number of transfer threads must be at least 1, not {threads!r}",
@@ -124,7 +124,7 @@ class CustomStateBackend(StateBackend):
         )
 
 
-def _local(path: str) -> str:
+def _local(path: Any) -> str:
     """An absolute path, with or without `file://`."""
     parts = urlsplit(path) if isinstance(path, str) else None
     if parts is None or parts.scheme not in ("", "file") or not parts.path.startswith("/"):

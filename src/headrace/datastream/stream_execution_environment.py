@@ -11,13 +11,13 @@ from headrace.core.execution_config import ExecutionConfig
 from headrace.core.source import CollectionSpec, SocketTextSpec, Source, SourceSpec, SplitSpec
 from headrace.core.types import TypeInformation
 from headrace.core.watermarks import WatermarkStrategy
-from headrace.datastream.checks import instance_of, type_info
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
-from headrace.datastream.data_stream import DataStream
+from headrace.datastream.checks import instance_of, type_info
 from headrace.datastream.environment_settings import SettingsMixin
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.graph_builder import GraphBuilder
+from headrace.datastream.stream import DataStream
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
 from headrace.graph.nodes import Graph, SourceNode
 from headrace.jobs.client import JobClient
@@ -103,9 +103,7 @@ class StreamExecutionEnvironment(SettingsMixin):
             raise InvalidArgument(f"{port!r} is no TCP port", origin=calling_origin())
         return self._source("Source: Socket Stream", SocketTextSpec(hostname, port), None)
 
-    def _source(
-        self, name: str, spec: SourceSpec, declared: TypeInformation | None
-    ) -> DataStream:
+    def _source(self, name: str, spec: SourceSpec, declared: TypeInformation | None) -> DataStream:
         return DataStream(self, self.builder.add(SourceNode, name, spec=spec, type=declared))
 
     def add_source(
@@ -170,9 +168,7 @@ class StreamExecutionEnvironment(SettingsMixin):
             )  # fmt: skip
         return mode.upper() == RuntimeExecutionMode.BATCH.name
 
-    def set_runtime_mode(
-        self, execution_mode: RuntimeExecutionMode
-    ) -> StreamExecutionEnvironment:
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
         """STREAMING: every update is a result. BATCH: only final ones, for bounded input."""
         mode = instance_of(execution_mode, RuntimeExecutionMode, "set_runtime_mode")
         self.configuration.set_string(_RUNTIME_MODE, mode.name)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import codecs
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import IO, Any
 
-from headrace.core.source import SourceSpec, TextFilesSpec
 from headrace.core.types import TypeInformation, Types
+from headrace.errors import InvalidArgument
+from headrace.origin import calling_origin
 
-__all__ = ["BulkFormat", "StreamFormat"]
+__all__ = ["BulkFormat", "FileFormat", "LineFormat", "StreamFormat"]
 
 
 class StreamFormat:
-    """A format read record by record."""
+    """A format read record by record: one of lines, or one that needs a file from its start."""
 
-    def spec(self, paths: Sequence[str], watch: bool) -> SourceSpec:
-        """How the engine reads files of this format."""
-        raise NotImplementedError
+    charset = "UTF-8"
 
     def produced_type(self) -> TypeInformation | None:
         """The type of the records."""
@@ -23,17 +25,48 @@ class StreamFormat:
 
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
+        """Each line is a record, without its end."""
         return TextLines(charset_name)
 
+    @staticmethod
+    def json_lines_format(
+        type_info: TypeInformation | None = None, ignore_parse_errors: bool = False
+    ) -> StreamFormat:
+        """Each line is a JSON value: a row of the given type, or whatever Python makes of it."""
+        from headrace.formats.json_lines import JsonLinesFormat  # it builds on this module
 
-class TextLines(StreamFormat):
-    """Each line is a record, without its end."""
+        return JsonLinesFormat(type_info, ignore_parse_errors)
+
+
+class LineFormat(StreamFormat):
+    """Each record is a line, so that a file can be read from any line on."""
+
+    def decode(self, lines: list[str]) -> list[Any]:
+        """The records of some lines."""
+        return lines
+
+
+class FileFormat(StreamFormat):
+    """Records may span lines, or the start of a file matters."""
+
+    @abstractmethod
+    def read(self, file: IO[str], path: str) -> Iterable[Any]:
+        """The records of a file."""
+
+
+class TextLines(LineFormat):
+    """Lines as they are."""
 
     def __init__(self, charset_name: str = "UTF-8"):
+        try:
+            codecs.lookup(charset_name)
+        except LookupError:
+            raise InvalidArgument(
+                f"unknown character set {charset_name!r}",
+                origin=calling_origin(),
+                hint="UTF-8 is the usual one.",
+            ) from None
         self.charset = charset_name
-
-    def spec(self, paths: Sequence[str], watch: bool) -> SourceSpec:
-        return TextFilesSpec(tuple(paths), watch, None, self.charset)
 
     def produced_type(self) -> TypeInformation:
         return Types.STRING()

@@ -48,6 +48,7 @@ class JobExecutionResult:
         return self._metrics
 
     def __str__(self) -> str:
-        return f"Program execution finished\nJob with JobID {self._job_id} has finished.\n" + (
+        return (
+            f"Program execution finished\nJob with JobID {self._job_id} has finished.\n"
             f"Job Runtime: {self._net_runtime_ms} ms"
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
+from operator import length_hint
 from typing import Any
 
 from headrace.core.functions import Function
@@ -15,6 +16,7 @@ from headrace.core.user_code import RecordFailure
 from headrace.operators.function_context import FunctionRuntimeContext, RecordContext
 
 Stamps = list[int | None]
+Process = Callable[[Any, Any], Iterable[Any] | None]
 
 
 class FunctionOperator(Operator):
@@ -76,49 +78,52 @@ class ProducingOperator(FunctionOperator):
         self._record = RecordContext(ctx, self.keyed)
         super().open(ctx)
 
-    def produce(
-        self, process: Callable[[Any, Any], Iterable[Any] | None], batch: Batch, call: str,
-        context: Any = None,
-    ) -> None:  # fmt: skip
+    def produce(self, process: Process, batch: Batch, call: str, context: Any = None) -> None:
         """Run `process` over a batch and emit what it yields."""
-        context = context or self._record
-        scope = self.ctx.scope
-        keys = batch.keys
-        stamps = batch.timestamps
+        values = iter(batch.values)
         out: list[Any] = []
-        out_stamps: Stamps | None = None if stamps is None else []
-        key: Any = None
-        value: Any = None
-        append = out.append
-        careful = not self.reuses_objects
+        out_stamps: Stamps | None = None if batch.timestamps is None else []
         try:
-            for key, value, stamp in zip(
-                repeat(None) if keys is None else keys, batch.values,
-                repeat(None) if stamps is None else stamps, strict=False,
-            ):  # fmt: skip
-                if keys is not None:
-                    scope.key = key
-                context.stamp = stamp
-                produced = process(value, context)
-                if produced is None:
-                    continue
-                for item in produced:
-                    if item.__class__ is tuple and len(item) == 2 and (
-                        item[0].__class__ is OutputTag
-                    ):  # fmt: skip
-                        self._sides.add(item, stamp)
-                    else:
-                        if careful and item.__class__ not in FROZEN:
-                            item = isolated(item)  # noqa: PLW2901
-                        append(item)
-                        if out_stamps is not None:
-                            out_stamps.append(stamp)
+            self._each(process, batch, values, out, out_stamps, context or self._record)
         except Exception as error:
-            known = (value,) if keys is None else (value, key)
-            raise RecordFailure(error, call, *known) from error
+            at = len(batch.values) - length_hint(values) - 1
+            key = () if batch.keys is None else (batch.keys[at],)
+            raise RecordFailure(error, call, batch.values[at], *key) from error
         if out:
             self.ctx.emit(out, out_stamps)
         self._sides.flush(self.ctx)
+
+    def _each(
+        self, process: Process, batch: Batch, values: Iterator[Any], out: list[Any],
+        out_stamps: Stamps | None, context: Any,
+    ) -> None:  # fmt: skip
+        # The hot loop: every name is local, and nothing is called that need not be.
+        scope, sides, careful = self.ctx.scope, self._sides, not self.reuses_objects
+        keys, stamps, append = batch.keys, batch.timestamps, out.append
+        unchanging, tag = FROZEN.issuperset, OutputTag
+        for key, value, stamp in zip(
+            repeat(None) if keys is None else keys, values,
+            repeat(None) if stamps is None else stamps, strict=False,
+        ):  # fmt: skip
+            if keys is not None:
+                scope.key = key
+            context.stamp = stamp
+            produced = process(value, context)
+            if produced is None:
+                continue
+            for item in produced:
+                kind = item.__class__
+                if kind is tuple:
+                    if len(item) == 2 and item[0].__class__ is tag:
+                        sides.add(item, stamp)
+                        continue
+                    if careful and not unchanging(map(type, item)):
+                        item = isolated(item)
+                elif careful and kind not in FROZEN:
+                    item = isolated(item)
+                append(item)
+                if out_stamps is not None:
+                    out_stamps.append(stamp)
 
     def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
         """Call the function's `on_timer`; results carry the timer's time if it is event time."""

@@ -43,7 +43,7 @@ class FunctionRuntimeContext(RuntimeContext):
         self._ctx = ctx
         self._keyed = keyed
 
-    def _state(self, descriptor: Any) -> Any:
+    def _any_state(self, descriptor: Any) -> Any:
         if not self._keyed:
             raise StateAccessError(
                 f"state {descriptor.get_name()!r} was asked for on a stream that is not keyed",
@@ -52,8 +52,20 @@ class FunctionRuntimeContext(RuntimeContext):
             )
         return self._ctx.keyed_state(descriptor)
 
-    get_state = get_list_state = get_map_state = _state
-    get_reducing_state = get_aggregating_state = _state
+    def get_state(self, state_descriptor: Any) -> Any:
+        return self._any_state(state_descriptor)
+
+    def get_list_state(self, state_descriptor: Any) -> Any:
+        return self._any_state(state_descriptor)
+
+    def get_map_state(self, state_descriptor: Any) -> Any:
+        return self._any_state(state_descriptor)
+
+    def get_reducing_state(self, state_descriptor: Any) -> Any:
+        return self._any_state(state_descriptor)
+
+    def get_aggregating_state(self, state_descriptor: Any) -> Any:
+        return self._any_state(state_descriptor)
 
     def get_task_name(self) -> str:
         return self._ctx.task.name

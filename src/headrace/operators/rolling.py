@@ -33,7 +33,7 @@ class RollingAggregate(ReduceFunction):
     def _field(self, value: Any) -> Any:
         if isinstance(value, tuple | list | Row | dict):
             try:
-                return value[self.position]  # type: ignore[index, call-overload]
+                return value[self.position]  # type: ignore[index]
             except (IndexError, KeyError, TypeError, AttributeError, ValueError):
                 raise TypeMismatch(
                     f"{self.kind}() asks for field {self.position!r}, which {value!r} lacks"
@@ -48,11 +48,11 @@ class RollingAggregate(ReduceFunction):
     def _with(self, value: Any, field: Any) -> Any:
         if isinstance(value, tuple):
             fields = list(value)
-            fields[self.position] = field  # type: ignore[index, call-overload]
+            fields[self.position] = field  # type: ignore[index]
             return tuple(fields)
         if isinstance(value, list | dict):
             changed = value.copy()
-            changed[self.position] = field  # type: ignore[index, call-overload]
+            changed[self.position] = field  # type: ignore[index]
             return changed
         if isinstance(value, Row):
             row = Row(*value)

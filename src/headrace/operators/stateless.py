@@ -60,7 +60,12 @@ class MapOperator(OneByOneOperator):
         if is_frozen(first[0]):
             return first + apply_all(method, rest, self.method_name)
         first[0] = isolated(first[0])
-        return first + apply_all(lambda v: isolated(method(v)), rest, self.method_name)
+
+        def isolated_result(value: Any) -> Any:
+            result = method(value)  # a variable of ours: isolated() counts it
+            return isolated(result)
+
+        return first + apply_all(isolated_result, rest, self.method_name)
 
     lazy = staticmethod(isolated)
 

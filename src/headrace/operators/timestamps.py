@@ -32,9 +32,7 @@ class TimestampsOperator(Operator):
         self.ctx.emit(batch.values, stamps)
 
 
-def _extract(
-    extract: Callable[[Any, int], int], batch: Batch
-) -> list[int | None]:
+def _extract(extract: Callable[[Any, int], int], batch: Batch) -> list[int | None]:
     values = batch.values
     previous = batch.timestamps
     if previous is None:

@@ -118,9 +118,7 @@ def _vertices(
     return vertices
 
 
-def _origins(
-    node: Node, incoming: list[_Arrival], vertices: dict[int, Vertex]
-) -> tuple[int, ...]:
+def _origins(node: Node, incoming: list[_Arrival], vertices: dict[int, Vertex]) -> tuple[int, ...]:
     if isinstance(node, SourceNode):
         return (node.id,)
     if isinstance(node, OperatorNode) and node.operator.makes_watermarks:
@@ -128,9 +126,7 @@ def _origins(
     return tuple(sorted({o for a in incoming for o in vertices[a.source].watermark_origins}))
 
 
-def _chain(
-    graph: Graph, node: Node, incoming: list[_Arrival], vertices: dict[int, Vertex]
-) -> int:
+def _chain(graph: Graph, node: Node, incoming: list[_Arrival], vertices: dict[int, Vertex]) -> int:
     if not graph.chaining or node.chaining != "always" or len(incoming) != 1:
         return node.id
     only = incoming[0]

@@ -57,9 +57,7 @@ class LevelTask:
             job_parameters=self.plan.settings.get("job_parameters", {}), cached_files=self._files,
         )  # fmt: skip
         operator = vertex.operator or SourceOperator()
-        return VertexTask(
-            vertex, operator, info, self.state, self.clock, self._outbox.to_driver
-        )
+        return VertexTask(vertex, operator, info, self.state, self.clock, self._outbox.to_driver)
 
     def _wire(self, task: VertexTask) -> None:
         for edge in task.vertex.edges:
@@ -124,8 +122,8 @@ class LevelTask:
                 task.finish()
         for task in self.tasks.values():
             task.end_batch()
-            self._outbox.to_driver((task.vertex.id, self.subtask, COUNTS,
-                                    {"incarnation": self._incarnation, **task.counts()}))  # fmt: skip
+            counts = {"incarnation": self._incarnation, **task.counts()}
+            self._outbox.to_driver((task.vertex.id, self.subtask, COUNTS, counts))
         yield from self._outbox.take_all(table, self._final)
 
     def _report_watermarks(self) -> None:
@@ -176,4 +174,3 @@ def _fed_by(plan: PhysicalPlan, source: int) -> list[Vertex]:
         if vertex.id in reached:
             reached.update(edge.target for edge in vertex.edges if edge.exchange is None)
     return [vertex for vertex in plan.vertices.values() if vertex.id in reached]
-

@@ -33,9 +33,7 @@ class Outbox:
         for restart in self._restarts:
             restart()
 
-    def sender(
-        self, edge: Edge, target: Vertex, sender: int
-    ) -> Callable[[Batch], None]:
+    def sender(self, edge: Edge, target: Vertex, sender: int) -> Callable[[Batch], None]:
         """A function that sends batches along an edge."""
         assert edge.exchange is not None
         parallelism = min(target.parallelism, self._slots)
@@ -71,9 +69,7 @@ class Outbox:
         if len(self._driver) > 64:
             yield self._take_driver()
 
-    def take_all(
-        self, watermarks: Watermarks, final: bool = False
-    ) -> Iterator[tuple[int, bytes]]:
+    def take_all(self, watermarks: Watermarks, final: bool = False) -> Iterator[tuple[int, bytes]]:
         """What is left, with the watermarks for every slot, at the end of a batch."""
         if self._driver:
             yield self._take_driver()

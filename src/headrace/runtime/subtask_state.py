@@ -78,9 +78,7 @@ class SubtaskState:
         everywhere.key = None
         return self._state(uid, _BROADCAST + descriptor.name, descriptor, everywhere)
 
-    def _state(
-        self, uid: str, name: str, descriptor: StateDescriptor, scope: KeyScope
-    ) -> State:
+    def _state(self, uid: str, name: str, descriptor: StateDescriptor, scope: KeyScope) -> State:
         kind = _STORED_AS.get(descriptor.kind, descriptor.kind)
         table: Any = self.table(uid, name, kind)
         expiry = None if descriptor.ttl is None else Expiry(descriptor.ttl, self._clock)

@@ -98,6 +98,8 @@ class ListTable(Table):
         self.appended: dict[Any, list[Any]] = {}
 
     def append(self, key: Any, values: list[Any]) -> None:
+        if not values:
+            return
         self.data.setdefault(key, []).extend(values)
         if self.logged and key not in self.rewritten:
             self.appended.setdefault(key, []).extend(values)

@@ -15,7 +15,7 @@ _DOMAINS = (EVENT_TIME, PROCESSING_TIME)
 class TimerQueue:
     """Registers, deletes and fires timers; one timer per key, domain and time.
 
-    A deleted timer stays in the heap until its time comes; the set says which are alive. Ties are
+    A deleted timer stays in the heap until its time comes; `_alive` says which count. Ties are
     fired in the order of registration, for keys need not be comparable.
     """
 
@@ -25,7 +25,8 @@ class TimerQueue:
         self._scope = scope
         self.logged = logged
         self._heaps: dict[str, list[tuple[int, int, Any]]] = {d: [] for d in _DOMAINS}
-        self._alive: dict[str, set[tuple[int, Any]]] = {d: set() for d in _DOMAINS}
+        # A dictionary as an ordered set: a snapshot keeps the order of registration.
+        self._alive: dict[str, dict[tuple[int, Any], None]] = {d: {} for d in _DOMAINS}
         self._changed: dict[tuple[str, int, Any], bool] = {}
         self._counter = 0
 
@@ -37,7 +38,7 @@ class TimerQueue:
     def _add(self, domain: str, timestamp: int, key: Any) -> None:
         alive = self._alive[domain]
         if (timestamp, key) not in alive:
-            alive.add((timestamp, key))
+            alive[timestamp, key] = None
             self._counter += 1
             heapq.heappush(self._heaps[domain], (timestamp, self._counter, key))
 
@@ -45,7 +46,7 @@ class TimerQueue:
         self._remove(domain, timestamp, self._scope.key)
 
     def _remove(self, domain: str, timestamp: int, key: Any) -> None:
-        self._alive[domain].discard((timestamp, key))
+        self._alive[domain].pop((timestamp, key), None)
         if self.logged:
             self._changed[domain, timestamp, key] = False
 
@@ -72,7 +73,8 @@ class TimerQueue:
     def take_changes(self) -> tuple[Any, ...] | None:
         if not self._changed:
             return None
-        set_, unset = [], []
+        set_: list[Any] = []
+        unset: list[Any] = []
         for timer, alive in self._changed.items():
             (set_ if alive else unset).append(timer)
         self._changed = {}
@@ -81,7 +83,7 @@ class TimerQueue:
     def apply(self, change: tuple[Any, ...]) -> None:
         set_, unset = change
         for domain, timestamp, key in unset:
-            self._alive[domain].discard((timestamp, key))
+            self._alive[domain].pop((timestamp, key), None)
         for domain, timestamp, key in set_:
             self._add(domain, timestamp, key)
 

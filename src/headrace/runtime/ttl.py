@@ -12,6 +12,7 @@ from headrace.runtime.tables import Table
 
 Clock = Callable[[], int]
 Aged = tuple[int, Any]
+_END = object()
 
 
 class Expiry:
@@ -43,8 +44,8 @@ class Sweeper:
 
     def step(self) -> None:
         for _ in range(self._expiry.sweep_size):
-            key = next(self._keys, None)
-            if key is None:
+            key = next(self._keys, _END)  # None is a key, too
+            if key is _END:
                 self._keys = iter(list(self._table.data))
                 return
             if key in self._table.data:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from headrace.core.bulk_check import fits
 from headrace.core.isolation import isolated_all
 from headrace.core.metrics import MetricGroup
 from headrace.core.operator import (
@@ -17,6 +18,7 @@ from headrace.core.operator import (
     TaskInfo,
 )
 from headrace.core.state import State, StateDescriptor
+from headrace.core.types import TypeInformation
 from headrace.core.user_code import RecordFailure, apply_all, report
 from headrace.errors import StateAccessError
 from headrace.plan.physical import Vertex
@@ -24,6 +26,7 @@ from headrace.runtime.subtask_state import SubtaskState
 
 Receiver = Callable[[Batch], None]
 Stamps = list[int | None]
+Shaper = Callable[[list[Any]], list[Any]]
 
 
 class VertexTask:
@@ -51,8 +54,8 @@ class VertexTask:
         self._send_to_driver = send_to_driver
         self._main: list[Receiver] = []
         self._sides: dict[str, list[Receiver]] = {}
-        self._coerce = vertex.type.coercer() if vertex.type is not None else None
-        self._coerce_side = {tag: kind.coercer() for tag, kind in vertex.tag_types.items()}
+        self._shape = _shaper(vertex.type)
+        self._shape_side = {tag: _shaper(kind) for tag, kind in vertex.tag_types.items()}
         self._held: tuple[list[Any], Stamps] | None = None
 
     def connect(self, receiver: Receiver, tag: str | None) -> None:
@@ -73,24 +76,23 @@ class VertexTask:
             self._held[0].extend(values)
             self._held[1].extend(timestamps or [None] * len(values))
             return
-        self._deliver(self._main, self._coerce, values, timestamps)
+        self._deliver(self._main, self._shape, values, timestamps)
 
     def emit_side(self, tag: str, values: list[Any], timestamps: Stamps | None) -> None:
-        self._deliver(self._sides.get(tag, []), self._coerce_side.get(tag), values, timestamps)
+        self._deliver(self._sides.get(tag, []), self._shape_side.get(tag), values, timestamps)
 
     def _deliver(
-        self, receivers: list[Receiver], coerce: Callable[[Any], Any] | None,
+        self, receivers: list[Receiver], shape: Shaper | None,
         values: list[Any], timestamps: Stamps | None,
     ) -> None:  # fmt: skip
         self.records_out += len(values)
         if not receivers:
             return
-        if coerce is not None:
-            values = apply_all(coerce, values, "the output")
-        batches = [Batch(values, timestamps)]
-        for _ in receivers[1:]:
-            # One receiver may change a record in place; the others must not see it.
-            batches.append(Batch(isolated_all(values), timestamps))
+        if shape is not None:
+            values = shape(values)
+        # One receiver may change a record in place; the others must not see it.
+        copies = [Batch(isolated_all(values), timestamps) for _ in receivers[1:]]
+        batches = [Batch(values, timestamps), *copies]
         for receive, batch in zip(receivers, batches, strict=True):
             receive(batch)
 
@@ -172,3 +174,11 @@ class VertexTask:
             "metrics": self.metrics.snapshot(),
             "accumulators": dict(self.accumulators),
         }
+
+
+def _shaper(kind: TypeInformation | None) -> Shaper | None:
+    """What makes records of a declared type out of what a function returned."""
+    coerce = kind.coercer() if kind is not None else None
+    if kind is None or coerce is None:
+        return None
+    return lambda values: values if fits(kind, values) else apply_all(coerce, values, "the output")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -31,7 +30,7 @@ class Dependencies:
 
 def prepare(spark: SparkSession, dependencies: Dependencies) -> dict[str, Any]:
     """Hand the dependencies to Spark; returns what a shipment says of them."""
-    search = [path for path in (sys.path[0] or os.getcwd(),) if path]
+    search = [path for path in (sys.path[0] or str(Path.cwd()),) if path]
     for file in dependencies.python_files:
         path = _existing(file)
         search.append(str(path if path.is_dir() or path.suffix == ".zip" else path.parent))

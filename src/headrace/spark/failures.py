@@ -61,8 +61,9 @@ def from_spark(error: BaseException) -> HeadraceError:
 
 def _essence(text: str) -> str:
     """The lines of Spark's message that say something: not its Java stack."""
+    noise = ("at ", "... ", "JVM stack")
     kept = [line.rstrip() for line in text.splitlines()
-            if line.strip() and not line.lstrip().startswith(("at ", "... ", "JVM stack"))]  # fmt: skip
+            if line.strip() and not line.lstrip().startswith(noise)]  # fmt: skip
     if len(kept) > _LAST_LINES:
         kept = [*kept[:3], "…", *kept[-_LAST_LINES + 4 :]]
     return "\n".join(kept)

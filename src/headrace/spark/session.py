@@ -12,6 +12,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from headrace.java import ensure_java
+from headrace.spark.jvm_messages import without_chatter
 
 # Each line is a measured gain or a necessity; docs/decisions has the figures.
 _SETTINGS = {
@@ -56,7 +57,8 @@ def get_session(settings: Mapping[str, str] | None = None) -> SparkSession:
     builder = SparkSession.builder.appName("headrace").master(_master())
     for key, value in {**_SETTINGS, **_quiet(), **requested_settings(), **(settings or {})}.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with without_chatter():
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel(os.environ.get("HEADRACE_SPARK_LOG", "OFF"))
     return session
 

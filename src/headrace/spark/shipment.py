@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -28,7 +28,7 @@ class Shipment:
     def plan(self) -> PhysicalPlan:
         """A fresh copy of the plan: its functions are this task's own."""
         for folder in self.search_path:
-            if folder not in sys.path and os.path.exists(folder):
+            if folder not in sys.path and Path(folder).exists():
                 sys.path.append(folder)
         if self.serve_pyflink:
             from headrace import shim

@@ -66,9 +66,7 @@ def read_source(shipment: Shipment, source: int, *, final: bool, keep: bool) -> 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with reported("source", str(source)):
             identity = (shipment.run_id, 0, source, partition())
-            task = _KEPT.pop(identity, None) or level_task(
-                shipment, 0, partition(), source=source
-            )
+            task = _KEPT.pop(identity, None) or level_task(shipment, 0, partition(), source=source)
             task.begin_batch(0, attempt_number())
             spec = task.plan.vertices[source].source
             assert spec is not None

@@ -1,9 +1,11 @@
 """Sources and sinks."""
 
+from headrace.connectors.data_generator import DataGeneratorSource
 from headrace.connectors.discard import DiscardingSink
 from headrace.datastream.connectors.base import (
     Boundedness,
     Committer,
+    DeliveryGuarantee,
     Sink,
     SinkWriter,
     Source,
@@ -12,21 +14,33 @@ from headrace.datastream.connectors.base import (
     SplitReader,
 )
 from headrace.datastream.connectors.file_system import (
+    BucketAssigner,
     FileEnumeratorProvider,
+    FileSink,
     FileSource,
     FileSourceBuilder,
     FileSplitAssignerProvider,
+    OutputFileConfig,
+    RollingPolicy,
     StreamFormat,
 )
+from headrace.datastream.connectors.number_seq import NumberSequenceSource
 
 __all__ = [
     "Boundedness",
+    "BucketAssigner",
     "Committer",
+    "DataGeneratorSource",
+    "DeliveryGuarantee",
     "DiscardingSink",
     "FileEnumeratorProvider",
+    "FileSink",
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "NumberSequenceSource",
+    "OutputFileConfig",
+    "RollingPolicy",
     "Sink",
     "SinkWriter",
     "Source",

@@ -1,18 +1,34 @@
 """Files."""
 
+from headrace.connectors.file_sink import FileSink
 from headrace.connectors.file_source import (
     FileEnumeratorProvider,
     FileSource,
     FileSourceBuilder,
     FileSplitAssignerProvider,
 )
-from headrace.formats.stream_format import BulkFormat, StreamFormat
+from headrace.connectors.output_files import (
+    BucketAssigner,
+    DefaultRollingPolicy,
+    OnCheckpointRollingPolicy,
+    OutputFileConfig,
+    RollingPolicy,
+)
+from headrace.formats.stream_format import BulkFormat, FileFormat, LineFormat, StreamFormat
 
 __all__ = [
+    "BucketAssigner",
     "BulkFormat",
+    "DefaultRollingPolicy",
     "FileEnumeratorProvider",
+    "FileFormat",
+    "FileSink",
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "LineFormat",
+    "OnCheckpointRollingPolicy",
+    "OutputFileConfig",
+    "RollingPolicy",
     "StreamFormat",
 ]

@@ -1,0 +1,13 @@
+"""CSV."""
+
+from headrace.formats.csv_files import CsvReaderFormat
+from headrace.formats.csv_rows import CsvRowDeserializationSchema, CsvRowSerializationSchema
+from headrace.formats.csv_schema import CsvSchema, CsvSchemaBuilder
+
+__all__ = [
+    "CsvReaderFormat",
+    "CsvRowDeserializationSchema",
+    "CsvRowSerializationSchema",
+    "CsvSchema",
+    "CsvSchemaBuilder",
+]

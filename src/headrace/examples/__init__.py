@@ -1,0 +1,1 @@
+"""Jobs to run, read and copy from."""
