@@ -124,9 +124,14 @@ def _home_of(command: str) -> Path:
     return Path(found[1].strip()) if found else home
 
 
-def _own_home() -> Path:
+def cache_folder() -> Path:
+    """Where headrace keeps what it fetched or worked out and can do again."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "headrace" / _WHEEL.replace("==", "-")
+    return Path(cache) / "headrace"
+
+
+def _own_home() -> Path:
+    return cache_folder() / _WHEEL.replace("==", "-")
 
 
 def _from_wheel() -> Path | None:

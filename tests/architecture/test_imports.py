@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 
 LAYERS = (
+    "__main__",
     "cli server",
     "examples parity",
     "testing",

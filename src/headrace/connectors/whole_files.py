@@ -69,7 +69,10 @@ class _FileLister(SplitEnumerator):
         return [Split(path) for path in found]
 
     def latest_position(self, split: Split, start: int) -> int:
-        return start or Path(split.id).stat().st_size
+        try:
+            return start or Path(split.id).stat().st_size
+        except FileNotFoundError:
+            return start  # removed since it was listed
 
 
 class _FileReader(SplitReader[Any]):

@@ -55,6 +55,11 @@ class KeyScope:
 
     key: Any
 
+    def leave(self) -> None:
+        """From now on there is no current key."""
+        if hasattr(self, "key"):
+            del self.key
+
 
 class Timers(Protocol):
     """Timers of the current key."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from headrace.core.operator import TaskInfo
+from headrace.core.types import TypeInformation
 
 T = TypeVar("T")
 C = TypeVar("C")
@@ -46,6 +47,10 @@ class Sink(ABC, Generic[T]):
     @abstractmethod
     def create_writer(self, task: TaskInfo) -> SinkWriter[T]:
         """Called in the worker for each subtask and micro-batch (`task.batch_id`)."""
+
+    def with_type(self, type_info: TypeInformation | None) -> Sink[T]:
+        """The sink for a stream of that type; most sinks do not care."""
+        return self
 
     def create_committer(self) -> Committer[Any] | None:
         """Called beside the driver; None when writing is already visible."""

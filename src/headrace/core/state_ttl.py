@@ -133,25 +133,32 @@ def _milliseconds(ttl: Duration | Time) -> int:
     return ttl.to_milliseconds() if isinstance(ttl, Time) else ttl.to_millis()
 
 
+def _checked(ttl: Duration | Time) -> Duration | Time:
+    if not isinstance(ttl, (Duration, Time)):
+        raise InvalidArgument(
+            f"a time to live is a Duration or a Time, not {ttl!r}",
+            origin=calling_origin(), hint="For instance Duration.of_hours(1).",
+        )  # fmt: skip
+    if _milliseconds(ttl) <= 0:
+        raise InvalidArgument(
+            f"a time to live must be longer than zero, not {_milliseconds(ttl)} ms",
+            origin=calling_origin(),
+        )
+    return ttl
+
+
 class Builder:
     """Builds a StateTtlConfig."""
 
     def __init__(self, ttl: Duration | Time):
-        if not isinstance(ttl, (Duration, Time)):
-            raise InvalidArgument(
-                f"a time to live is a Duration or a Time, not {ttl!r}",
-                origin=calling_origin(), hint="For instance Duration.of_hours(1).",
-            )  # fmt: skip
-        if _milliseconds(ttl) <= 0:
-            raise InvalidArgument(
-                f"a time to live must be longer than zero, not {_milliseconds(ttl)} ms",
-                origin=calling_origin(),
-            )
-        self._config = StateTtlConfig(ttl)
+        self._config = StateTtlConfig(_checked(ttl))
 
     def _set(self, **changes: Any) -> Builder:
         self._config = replace(self._config, **changes)
         return self
+
+    def set_ttl(self, ttl: Duration | Time) -> Builder:
+        return self._set(ttl=_checked(ttl))
 
     def set_update_type(self, update_type: TtlUpdateType) -> Builder:
         return self._set(update_type=update_type)
@@ -171,8 +178,8 @@ class Builder:
     def never_return_expired(self) -> Builder:
         return self._set(visibility=TtlStateVisibility.NeverReturnExpired)
 
-    def set_ttl_time_characteristic(self, characteristic: TtlClock) -> Builder:
-        return self._set(time_characteristic=characteristic)
+    def set_ttl_time_characteristic(self, ttl_time_characteristic: TtlClock) -> Builder:
+        return self._set(time_characteristic=ttl_time_characteristic)
 
     def use_processing_time(self) -> Builder:
         return self._set(time_characteristic=TtlClock.ProcessingTime)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import JobCancelled
@@ -71,7 +72,7 @@ class CloseableIterator(Iterator[Any]):
     def take(self, limit: int) -> list[Any]:
         """The first records, after which the job is stopped."""
         with self:
-            return [value for value, _ in zip(self, range(limit), strict=False)]
+            return list(islice(self, limit))
 
 
 def collect(

@@ -21,6 +21,7 @@ _BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
 _CHANGELOG = "state.changelog.enabled"
 _SAVEPOINTS = "execution.checkpointing.savepoint-dir"
 _CHECKPOINTS = "execution.checkpointing.dir"
+_FILES_PER_BATCH = "headrace.stream.files-per-batch"
 _JAR_HINT = "Connectors are Python packages here; see the connectors page."
 
 
@@ -143,6 +144,7 @@ class SettingsMixin:
         return StreamSettings(
             checkpoint_dir=self.configuration.get_string(_CHECKPOINTS, "") or None,
             interval_ms=self.checkpoints.get_checkpoint_interval() if enabled else 0,
+            files_per_batch=self.configuration.get_integer(_FILES_PER_BATCH, 0) or None,
         )
 
     # What the job's functions need.

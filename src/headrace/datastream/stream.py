@@ -269,7 +269,8 @@ class DataStream(Tunable):
         """Write to a sink."""
         if getattr(sink, "discards", False):
             return self._sink("Sink", DiscardOperator())
-        return self._sink("Sink", WriteOperator(instance_of(sink, Sink, "sink_to")))
+        checked: Sink[Any] = instance_of(sink, Sink, "sink_to")
+        return self._sink("Sink", WriteOperator(checked.with_type(self.builder[self.node_id].type)))
 
     def add_sink(self, sink_func: Any) -> DataStreamSink:
         """Write to a sink; SinkFunctions of the JVM cannot run here."""

@@ -29,7 +29,7 @@ from headrace.origin import calling_origin
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import logical_plan, plan
 from headrace.spark.dependencies import Dependencies
-from headrace.spark.session import default_parallelism
+from headrace.spark.session import default_parallelism, requested_options
 
 _RUNTIME_MODE = "execution.runtime-mode"
 _DEFAULT_NAME = "Flink Streaming Job"
@@ -40,7 +40,8 @@ class StreamExecutionEnvironment(SettingsMixin):
 
     def __init__(self, configuration: Configuration | None = None):
         self.builder = GraphBuilder()
-        self.configuration = configuration or Configuration()
+        self.configuration = Configuration.from_dict(requested_options())
+        self.configuration.add_all(configuration or Configuration())
         self.config = ExecutionConfig(self.configuration)
         self.checkpoints = CheckpointConfig(self.configuration)
         self._parallelism: int | None = None

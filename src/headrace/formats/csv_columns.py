@@ -16,6 +16,7 @@ from headrace.formats.text_values import TextReader, Unreadable, element_type, t
 __all__ = ["CsvColumns"]
 
 _EXACT: dict[BasicType, type] = {BasicType.DOUBLE: float, BasicType.FLOAT: float}
+_BOOLEANS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,8 @@ class CsvColumns:
                 return texts
             fast = int if kind.bounds() is not None else _EXACT.get(kind.basic_type)
             # Python takes more than a number needs: the careful way decides on those.
+            if kind.basic_type is BasicType.BOOLEAN and _BOOLEANS.keys() >= set(texts):
+                return list(map(_BOOLEANS.__getitem__, texts))
             if fast is not None and (together := "".join(texts)).isascii() and "_" not in together:
                 return _within(list(map(fast, texts)), kind, texts)
         return list(map(column.read, texts))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import io
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +39,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
             self._columns = CsvColumns(self._row_type, self._dialect)
         text = message.decode("utf-8", errors="replace")
         try:
-            fields = next(CsvRecords(text.splitlines(keepends=True), self._dialect), None)
+            fields = next(CsvRecords(io.StringIO(text, newline=""), self._dialect), None)
             reason = "it is empty"
         except csv.Error as error:
             fields, reason = None, str(error)

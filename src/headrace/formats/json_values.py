@@ -33,17 +33,22 @@ ValueReader = Callable[[Any], Any]
 _NUMBERS = {BasicType.FLOAT, BasicType.DOUBLE, BasicType.BIG_DEC, BasicType.BIG_INT}
 
 
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+# Made once: json.loads() makes a decoder for every call that has settings.
+_EXACT = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
+_PLAIN = json.JSONDecoder(parse_constant=_no_constant)
+
+
 def parse_json(text: str | bytes, exact: bool = True) -> Any:
     """What JSON says; exact fractions are decimals until a type asks for less.
 
     Raises ValueError.
     """
-    fraction = Decimal if exact else None
-    return json.loads(text, parse_float=fraction, parse_constant=_no_constant)
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
+    decoder = _EXACT if exact else _PLAIN
+    return decoder.decode(text if isinstance(text, str) else text.decode("utf-8-sig"))
 
 
 def compact_json(value: Any) -> str:

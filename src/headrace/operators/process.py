@@ -49,6 +49,7 @@ class BroadcastProcessOperator(ProducingOperator):
         if side == 0:
             self.produce(self.function.process_element, batch, "process_element")
         else:
+            self.ctx.scope.leave()  # the last record's key is none of this one's business
             self.produce(
                 self.function.process_broadcast_element, batch, "process_broadcast_element",
                 self._broadcast,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain, compress
 from typing import Any
 
+from headrace.core.functions import Function
 from headrace.core.isolation import FROZEN, is_frozen, isolated
 from headrace.core.operator import Batch
 from headrace.core.user_code import RecordFailure, apply_all
@@ -53,11 +54,12 @@ class MapOperator(OneByOneOperator):
     def call(self, batch: Batch) -> list[Any]:
         if self.reuses_objects or batch.keys is not None or not batch.values:
             return super().call(batch)
-        # What the first record becomes tells whether results can be changed behind our back.
+        # A function object may return what it keeps in a field. A plain function can hardly do so;
+        # there, what the first record becomes tells whether it is worth looking at each result.
         method = self.method(self.method_name)
         first = apply_all(method, batch.values[:1], self.method_name)
         rest = batch.values[1:]
-        if is_frozen(first[0]):
+        if is_frozen(first[0]) and not isinstance(self.function, Function):
             return first + apply_all(method, rest, self.method_name)
         first[0] = isolated(first[0])
 

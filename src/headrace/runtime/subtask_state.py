@@ -27,7 +27,7 @@ from headrace.runtime.ttl import Expiry, TtlListState, TtlMapState, TtlValueStat
 
 TIMERS = "timers"
 _STORED_AS = {"reducing": "value", "aggregating": "value"}
-_BROADCAST = "broadcast:"
+BROADCAST_PREFIX = "broadcast:"
 
 Changes = list[tuple[str, str, str, tuple[Any, ...]]]
 """(operator uid, state name, kind, change) in order."""
@@ -76,7 +76,7 @@ class SubtaskState:
         """Broadcast state: the same entries whatever the current key."""
         everywhere = KeyScope()
         everywhere.key = None
-        return self._state(uid, _BROADCAST + descriptor.name, descriptor, everywhere)
+        return self._state(uid, BROADCAST_PREFIX + descriptor.name, descriptor, everywhere)
 
     def _state(self, uid: str, name: str, descriptor: StateDescriptor, scope: KeyScope) -> State:
         kind = _STORED_AS.get(descriptor.kind, descriptor.kind)

@@ -15,8 +15,9 @@ _DOMAINS = (EVENT_TIME, PROCESSING_TIME)
 class TimerQueue:
     """Registers, deletes and fires timers; one timer per key, domain and time.
 
-    A deleted timer stays in the heap until its time comes; `_alive` says which count. Ties are
-    fired in the order of registration, for keys need not be comparable.
+    A deleted timer stays in the heap until its time comes; `_alive` says which entry counts. Ties
+    are fired in the order of registration, for keys need not be comparable, and a snapshot keeps
+    that order: results must not depend on whether state was restored in between.
     """
 
     kind = "timers"
@@ -25,22 +26,24 @@ class TimerQueue:
         self._scope = scope
         self.logged = logged
         self._heaps: dict[str, list[tuple[int, int, Any]]] = {d: [] for d in _DOMAINS}
-        # A dictionary as an ordered set: a snapshot keeps the order of registration.
-        self._alive: dict[str, dict[tuple[int, Any], None]] = {d: {} for d in _DOMAINS}
+        self._alive: dict[str, dict[tuple[int, Any], int]] = {d: {} for d in _DOMAINS}
         self._changed: dict[tuple[str, int, Any], bool] = {}
         self._counter = 0
 
     def register(self, domain: str, timestamp: int) -> None:
-        self._add(domain, timestamp, self._scope.key)
+        key = self._scope.key
+        if (timestamp, key) in self._alive[domain]:
+            return
+        self._add(domain, timestamp, key)
         if self.logged:
-            self._changed[domain, timestamp, self._scope.key] = True
+            timer = domain, timestamp, key
+            self._changed.pop(timer, None)  # it is the last one now
+            self._changed[timer] = True
 
     def _add(self, domain: str, timestamp: int, key: Any) -> None:
-        alive = self._alive[domain]
-        if (timestamp, key) not in alive:
-            alive[timestamp, key] = None
-            self._counter += 1
-            heapq.heappush(self._heaps[domain], (timestamp, self._counter, key))
+        self._counter += 1
+        self._alive[domain][timestamp, key] = self._counter
+        heapq.heappush(self._heaps[domain], (timestamp, self._counter, key))
 
     def delete(self, domain: str, timestamp: int) -> None:
         self._remove(domain, timestamp, self._scope.key)
@@ -53,7 +56,7 @@ class TimerQueue:
     def next_time(self, domain: str) -> int | None:
         """When the earliest timer is due."""
         heap, alive = self._heaps[domain], self._alive[domain]
-        while heap and (heap[0][0], heap[0][2]) not in alive:
+        while heap and alive.get((heap[0][0], heap[0][2])) != heap[0][1]:
             heapq.heappop(heap)
         return heap[0][0] if heap else None
 
@@ -61,8 +64,8 @@ class TimerQueue:
         """Take out the timers due at `upto`, in order, also those registered meanwhile."""
         heap, alive = self._heaps[domain], self._alive[domain]
         while heap and heap[0][0] <= upto:
-            timestamp, _, key = heapq.heappop(heap)
-            if (timestamp, key) in alive:
+            timestamp, number, key = heapq.heappop(heap)
+            if alive.get((timestamp, key)) == number:
                 self._remove(domain, timestamp, key)
                 yield timestamp, key
 
@@ -82,7 +85,7 @@ class TimerQueue:
 
     def apply(self, change: tuple[Any, ...]) -> None:
         set_, unset = change
-        for domain, timestamp, key in unset:
+        for domain, timestamp, key in (*unset, *set_):
             self._alive[domain].pop((timestamp, key), None)
         for domain, timestamp, key in set_:
             self._add(domain, timestamp, key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from headrace.java import ensure_java
+from headrace.spark.class_archive import jvm_options
 from headrace.spark.jvm_messages import without_chatter
 
 # Each line is a measured gain or a necessity; docs/decisions has the figures.
@@ -42,6 +44,15 @@ _ATTEMPTS = 4
 
 def requested_settings() -> dict[str, str]:
     """Spark settings given on the command line."""
+    return {k: v for k, v in _on_command_line().items() if k.startswith("spark.")}
+
+
+def requested_options() -> dict[str, str]:
+    """Options of the job given on the command line."""
+    return {k: v for k, v in _on_command_line().items() if not k.startswith("spark.")}
+
+
+def _on_command_line() -> dict[str, str]:
     return dict(json.loads(os.environ.get("HEADRACE_CONF", "{}")))
 
 
@@ -57,6 +68,8 @@ def get_session(settings: Mapping[str, str] | None = None) -> SparkSession:
     builder = SparkSession.builder.appName("headrace").master(_master())
     for key, value in {**_SETTINGS, **_quiet(), **requested_settings(), **(settings or {})}.items():
         builder = builder.config(key, value)
+    # A program that logs at INFO wants its own messages, not the bridge's to the JVM.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     with without_chatter():
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel(os.environ.get("HEADRACE_SPARK_LOG", "OFF"))
@@ -93,7 +106,9 @@ def _quiet() -> dict[str, str]:
     config = Path(__file__).with_name("log4j2.properties")
     scratch = tempfile.gettempdir()
     return {
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={config.as_uri()}"
-        f" -Dderby.system.home={scratch}",
+        "spark.driver.extraJavaOptions": " ".join(
+            [f"-Dlog4j2.configurationFile={config.as_uri()}", f"-Dderby.system.home={scratch}",
+             *jvm_options()]
+        ),
         "spark.sql.warehouse.dir": str(Path(scratch) / "headrace-warehouse"),
     }

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
-
 from headrace.core.source import CollectionSpec
-from headrace.errors import NotSerializable
 from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
 
 
 @dataclass(frozen=True)
@@ -34,17 +32,13 @@ class Shipment:
             from headrace import shim
 
             shim.install()
-        plan: PhysicalPlan = cloudpickle.loads(self.plan_bytes)
-        return plan
+        return unpickle_plan(self.plan_bytes)
 
 
 def pack(plan: PhysicalPlan, run_id: str, **rest: Any) -> Shipment:
     """Pickle a plan, or say which operator cannot travel."""
     lean = replace(plan, vertices={id: _lean(vertex) for id, vertex in plan.vertices.items()})
-    try:
-        return Shipment(run_id, cloudpickle.dumps(lean), **rest)
-    except Exception as error:
-        raise _culprit(lean, error) from error
+    return Shipment(run_id, pickle_plan(lean), **rest)
 
 
 def _lean(vertex: Vertex) -> Vertex:
@@ -52,20 +46,3 @@ def _lean(vertex: Vertex) -> Vertex:
     if isinstance(vertex.source, CollectionSpec):
         return replace(vertex, source=CollectionSpec(()))
     return vertex
-
-
-def _culprit(plan: PhysicalPlan, error: Exception) -> NotSerializable:
-    for vertex in plan.vertices.values():
-        parts = {"function": vertex.operator, "source": vertex.source, "edges": vertex.edges}
-        for part, thing in parts.items():
-            try:
-                cloudpickle.dumps(thing)
-            except Exception as reason:
-                what = "key selector or partitioner after" if part == "edges" else f"{part} of"
-                return NotSerializable(
-                    f"the {what} {vertex.name!r} cannot be sent to the workers: {reason}",
-                    origin=vertex.origin,
-                    hint="It holds on to something that lives only in this process (a connection, "
-                    "a lock, an open file). Create that in open() instead.",
-                )
-    return NotSerializable(f"the job cannot be sent to the workers: {error}")

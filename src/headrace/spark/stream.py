@@ -30,6 +30,8 @@ class StreamSettings:
     checkpoint_dir: str | None = None
     interval_ms: int = 0
     """How often a micro-batch starts; 0: as soon as the one before has finished."""
+    files_per_batch: int | None = None
+    """How many new files a micro-batch reads at most."""
 
 
 class StreamRun:
@@ -104,7 +106,7 @@ class StreamRun:
         self._control.mkdir(parents=True, exist_ok=True)
         plan, shipment = self._plan, self._shipment
         inputs = [
-            stream_input(self._spark, vertex, str(self._folder)).mapInArrow(
+            stream_input(self._spark, vertex, self._settings.files_per_batch).mapInArrow(
                 read_source(shipment, vertex.id, final=False, keep=True), SCHEMA
             )
             for vertex in plan.sources

@@ -27,12 +27,14 @@ from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.source_task import encode_range
 
 
-def stream_input(spark: SparkSession, vertex: Vertex, folder: str) -> DataFrame:
+def stream_input(
+    spark: SparkSession, vertex: Vertex, files_per_batch: int | None = None
+) -> DataFrame:
     """The rows of a source as they come; one column, as in a batch."""
     spec = vertex.source
     match spec:
         case TextFilesSpec():
-            return _files(spark, vertex, spec)
+            return _files(spark, vertex, spec, files_per_batch)
         case SocketTextSpec():
             reader = spark.readStream.format("socket")
             return reader.option("host", spec.host).option("port", spec.port).load()
@@ -46,7 +48,9 @@ def stream_input(spark: SparkSession, vertex: Vertex, folder: str) -> DataFrame:
             raise Unsupported(f"{vertex.name!r} cannot be read as a stream", origin=vertex.origin)
 
 
-def _files(spark: SparkSession, vertex: Vertex, spec: TextFilesSpec) -> DataFrame:
+def _files(
+    spark: SparkSession, vertex: Vertex, spec: TextFilesSpec, files_per_batch: int | None
+) -> DataFrame:
     if len(spec.paths) != 1:
         raise Unsupported(
             "a stream of files reads one folder", origin=vertex.origin,
@@ -58,7 +62,15 @@ def _files(spark: SparkSession, vertex: Vertex, spec: TextFilesSpec) -> DataFram
             f"{vertex.name!r}: there is no folder {spec.paths[0]}", origin=vertex.origin,
             hint="Create it before the job starts; files put there later are read as they come.",
         )  # fmt: skip
-    return spark.readStream.option("encoding", spec.charset).text(spec.paths[0])
+    reader = spark.readStream.option("encoding", spec.charset)
+    if files_per_batch is not None:
+        reader = reader.option("maxFilesPerTrigger", files_per_batch)
+    return reader.text(_as_pattern(path) if path.is_file() else spec.paths[0])
+
+
+def _as_pattern(file: Path) -> str:
+    """A pattern that only one file matches: Spark streams folders and patterns, not files."""
+    return f"{file.resolve().parent}/[{file.name[0]}]{file.name[1:]}"
 
 
 def with_positions(plan: PhysicalPlan) -> PhysicalPlan:

@@ -14,7 +14,8 @@ from headrace.core.state import (
     ValueStateDescriptor,
 )
 from headrace.core.state_ttl import StateTtlConfig
-from headrace.core.time import Duration
+from headrace.core.time import Duration, Time
+from headrace.errors import InvalidArgument
 from headrace.runtime.subtask_state import SubtaskState
 
 UID = "operator"
@@ -96,6 +97,18 @@ def test_a_disabled_time_to_live_changes_nothing(subtask: Subtask) -> None:
     value.update(1)
     subtask.now = 1000
     assert value.value() == 1
+
+
+def test_the_time_to_live_can_be_set_again_and_must_be_positive(subtask: Subtask) -> None:
+    value = subtask.keyed(ValueStateDescriptor("v"), ttl().set_ttl(Time.seconds(1)).build())
+    value.update(1)
+    subtask.now = 999
+    assert value.value() == 1
+    subtask.now = 1000
+    assert value.value() is None
+    for wrong in (Duration.of_millis(0), 5):
+        with pytest.raises(InvalidArgument, match="time to live"):
+            ttl().set_ttl(wrong)
 
 
 def test_none_and_clear_forget_at_once(subtask: Subtask) -> None:

@@ -1,0 +1,96 @@
+"""Listening to a plan's operators: what they emit, to which tag, and which state they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+from headrace.core.isolation import isolated_all
+from headrace.core.operator import Batch, Context, Operator
+from headrace.core.state import State, StateDescriptor
+from headrace.graph.nodes import Graph, SinkNode
+from headrace.plan.physical import PhysicalPlan, Vertex
+
+OUTPUT = "testing-output"
+SIDE_OUTPUT = "testing-side-output"
+_RECORDER_UID = "headrace.testing.recorder"
+
+Stamps = list[int | None] | None
+
+
+class RecordingSink(Operator):
+    """Sends records with their timestamps to the driver."""
+
+    def receive(self, side: int, batch: Batch) -> None:
+        self.ctx.to_driver((OUTPUT, (batch.values, batch.timestamps)))
+
+
+class TappedOperator(Operator):
+    """An operator whose side outputs also go to the driver, whether or not anybody reads them."""
+
+    def __init__(self, inner: Operator):
+        self.inner = inner
+        self.keyed = inner.keyed
+        self.uses_timers = inner.uses_timers
+        self.makes_watermarks = inner.makes_watermarks
+        self.descriptors: dict[str, StateDescriptor] = {}
+
+    def open(self, ctx: Context) -> None:
+        super().open(ctx)
+        self.inner.open(cast(Context, _TappedContext(ctx, self.descriptors)))
+
+    def receive(self, side: int, batch: Batch) -> None:
+        self.inner.receive(side, batch)
+
+    def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
+        self.inner.on_timer(domain, timestamp, key)
+
+    def end_batch(self) -> None:
+        self.inner.end_batch()
+
+    def finish(self) -> None:
+        self.inner.finish()
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+class _TappedContext:
+    """Passes everything on, and takes notes."""
+
+    def __init__(self, ctx: Context, descriptors: dict[str, StateDescriptor]):
+        self._ctx = ctx
+        self._descriptors = descriptors
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+    def keyed_state(self, descriptor: StateDescriptor) -> State:
+        state = self._ctx.keyed_state(descriptor)
+        self._descriptors[descriptor.name] = descriptor
+        return state
+
+    def emit_side(self, tag: str, values: list[Any], timestamps: Stamps) -> None:
+        self._ctx.to_driver((SIDE_OUTPUT, (tag, isolated_all(values), timestamps)))
+        self._ctx.emit_side(tag, values, timestamps)
+
+
+def with_recorder(graph: Graph, node_id: int) -> Graph:
+    """The graph with a sink that records the output of a node."""
+    sink = SinkNode(
+        id=max(graph.nodes) + 1, name="Recorder", inputs=(node_id,), operator=RecordingSink(),
+        uid=_RECORDER_UID,
+    )  # fmt: skip
+    return replace(graph, nodes={**graph.nodes, sink.id: sink})
+
+
+def tapped(plan: PhysicalPlan) -> PhysicalPlan:
+    """The plan with a tap on every operator that is no sink."""
+    vertices = {id: _tapped(vertex) for id, vertex in plan.vertices.items()}
+    return replace(plan, vertices=vertices)
+
+
+def _tapped(vertex: Vertex) -> Vertex:
+    if vertex.operator is None or vertex.is_sink:
+        return vertex
+    return replace(vertex, operator=TappedOperator(vertex.operator))

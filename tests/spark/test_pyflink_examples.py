@@ -1,0 +1,131 @@
+"""PyFlink's own DataStream examples, unmodified, print here what they print there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+FLINK = "apache-flink==2.3.0"
+FOLDER = "pyflink/examples/datastream"
+PRINTING = (
+    "basic_operations",
+    "event_time_timer",
+    "process_json_data",
+    "state_access",
+    "word_count",
+)
+_SUBTASK = re.compile(r"^\d+> ")
+_RUN_ALL = """
+import json, sys
+from contextlib import redirect_stdout
+from headrace import shim
+from headrace.cli.run import Program, execute
+
+shim.install()
+for script, arguments, output in json.loads(sys.argv[1]):
+    source = open(script, encoding="utf-8").read()
+    with open(output, "w", encoding="utf-8") as file, redirect_stdout(file):
+        status = execute(Program(script, script, ".", source=source), arguments)
+    if status:
+        sys.exit(f"{script} failed")
+"""
+"""What `headrace run` does, for several scripts on one Spark."""
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(_SUBTASK.sub("", line) for line in text.splitlines())
+
+
+@pytest.fixture(scope="module")
+def recorded(repository: Path) -> Path:
+    """What the examples print under PyFlink."""
+    folder = repository.parent / "shared" / "conformance" / "pyflink_examples"
+    if not folder.is_dir():
+        pytest.skip(f"the recorded outputs are not at {folder}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def examples(repository: Path) -> Path:
+    """The scripts: of an installed PyFlink if there is one, else out of its wheel (3 MB)."""
+    peer = os.environ.get("HEADRACE_PEER_PYTHON") or repository / ".peer-venv" / "bin" / "python"
+    for library in Path(peer).parent.parent.glob("lib/python3.*/site-packages"):
+        if (library / FOLDER).is_dir():
+            return library / FOLDER
+    cache = repository / ".cache" / FLINK
+    if not (cache / FOLDER).is_dir():
+        _fetch(cache)
+    return cache / FOLDER
+
+
+def _fetch(cache: Path) -> None:
+    # The wheel of one fixed platform: no other would be built, whatever Python runs this.
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary",
+               ":all:", "--implementation", "cp", "--python-version", "3.11", "--abi", "cp311",
+               "--platform", "manylinux2014_x86_64", "--dest", str(cache), FLINK]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    if done.returncode != 0:
+        pytest.skip(f"{FLINK} cannot be downloaded: {done.stderr.strip()[-300:]}")
+    with zipfile.ZipFile(next(cache.glob("*.whl"))) as wheel:
+        wheel.extractall(cache, [n for n in wheel.namelist() if n.startswith(f"{FOLDER}/")])
+
+
+@pytest.fixture(scope="module")
+def outputs(
+    examples: Path, recorded: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """Every example has run, one after another in one process; where its output is."""
+    folder = tmp_path_factory.mktemp("examples")
+    (folder / "in").mkdir()
+    (folder / "in" / "first.txt").write_text("to be or not\nto be\n")
+    (folder / "in" / "second.txt").write_text("be\n")
+    runs = [[str(examples / f"{name}.py"), [], str(folder / name)] for name in PRINTING]
+    files = ["--input", str(folder / "in"), "--output", str(folder / "out")]
+    runs.append([str(examples / "word_count.py"), files, str(folder / "files")])
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN_ALL, json.dumps(runs)],
+        capture_output=True, text=True, check=False, timeout=240, cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    return {name: folder / name for name in (*PRINTING, "files", "out")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PRINTING)
+def test_prints_what_pyflink_prints(name: str, outputs: dict[str, Path], recorded: Path) -> None:
+    theirs = words((recorded / f"datastream_{name}.out").read_text(encoding="utf-8"))
+    assert words(outputs[name].read_text(encoding="utf-8")) == theirs
+
+
+@pytest.mark.slow
+def test_word_count_between_files(outputs: dict[str, Path]) -> None:
+    parts = [path for path in outputs["out"].rglob("*") if path.is_file()]
+    assert [part.name.startswith("prefix-") and part.suffix == ".ext" for part in parts] == [True]
+    counts = Counter(parts[0].read_text(encoding="utf-8").splitlines())
+    assert counts == Counter(["(to,2)", "(be,3)", "(or,1)", "(not,1)"])
+    assert outputs["files"].read_text(encoding="utf-8") == ""
+
+
+def test_headrace_run_serves_pyflink(tmp_path: Path) -> None:
+    """The command itself, on a script of the user's."""
+    script = tmp_path / "job.py"
+    script.write_text(
+        "from pyflink.datastream import StreamExecutionEnvironment\n"
+        "env = StreamExecutionEnvironment.get_execution_environment()\n"
+        "env.from_collection([1, 2]).map(lambda x: x * 10).print()\n"
+        "env.execute()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "headrace", "run", str(script)],
+        capture_output=True, text=True, check=False, timeout=240, cwd=tmp_path,
+    )  # fmt: skip
+    assert words(done.stdout) == words("10\n20"), done.stderr[-4000:]
+    assert done.stderr == ""

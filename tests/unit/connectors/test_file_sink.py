@@ -1,0 +1,219 @@
+"""FileSink: names, folders, two phases, and refusals."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import cloudpickle
+import pytest
+
+from headrace.common import Encoder, Row, Types
+from headrace.core.operator import TaskInfo
+from headrace.datastream.connectors import (
+    BucketAssigner,
+    FileSink,
+    OutputFileConfig,
+    RollingPolicy,
+)
+from headrace.datastream.formats.json import JsonRowSerializationSchema
+from headrace.errors import InvalidArgument, JobFailed, TypeMismatch, Unsupported
+
+TASK = TaskInfo("Sink", "sink-1", subtask=1, parallelism=2, batch_id=7)
+TEXT = Encoder.simple_string_encoder()
+FLAT = BucketAssigner.base_path_bucket_assigner()
+
+
+def flat_sink(folder: Path, **settings) -> FileSink:
+    builder = FileSink.for_row_format(str(folder), settings.pop("encoder", TEXT))
+    builder.with_bucket_assigner(settings.pop("assigner", FLAT))
+    for name, value in settings.items():
+        getattr(builder, f"with_{name}")(value)
+    return builder.build()
+
+
+def prepared(sink: FileSink, values: list, task: TaskInfo = TASK) -> list:
+    writer = sink.create_writer(task)
+    for value in values:
+        writer.write(value, None)
+    committables = writer.prepare_commit()
+    writer.close()
+    # Committables travel from the workers to the driver.
+    return pickle.loads(pickle.dumps(committables))
+
+
+def write(sink: FileSink, values: list, task: TaskInfo = TASK) -> None:
+    sink.create_committer().commit(prepared(sink, values, task))
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): path.read_text()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+class TestTwoPhases:
+    def test_nothing_is_visible_before_the_commit(self, tmp_path):
+        sink = flat_sink(tmp_path)
+        committables = prepared(sink, ["a", "b"])
+        [hidden] = contents(tmp_path)
+        assert hidden.startswith(".part-")
+        assert ".inprogress." in hidden
+        sink.create_committer().commit(committables)
+        [name] = contents(tmp_path)
+        assert name.startswith("part-")
+        assert contents(tmp_path)[name] == "a\nb\n"
+
+    def test_a_second_commit_changes_nothing(self, tmp_path):
+        sink = flat_sink(tmp_path)
+        committables = prepared(sink, ["a"])
+        for _ in range(2):
+            sink.create_committer().commit(committables)
+        assert list(contents(tmp_path).values()) == ["a\n"]
+
+    def test_a_repeated_batch_replaces_its_files(self, tmp_path):
+        sink = cloudpickle.loads(cloudpickle.dumps(flat_sink(tmp_path)))
+        write(sink, ["a"])
+        write(sink, ["a"])
+        assert list(contents(tmp_path).values()) == ["a\n"]
+
+    def test_other_batches_subtasks_operators_and_runs_add_files(self, tmp_path):
+        sink = flat_sink(tmp_path)
+        for change in ({}, {"batch_id": 8}, {"subtask": 0}, {"uid": "sink-2"}):
+            write(sink, ["a"], replace(TASK, **change))
+        write(flat_sink(tmp_path), ["a"])
+        assert len(contents(tmp_path)) == 5
+
+    def test_lost_output_is_an_error(self, tmp_path):
+        sink = flat_sink(tmp_path)
+        committables = prepared(sink, ["a"])
+        Path(committables[0][0]).unlink()
+        with pytest.raises(JobFailed, match=r"is lost: neither it nor .*inprogress.* exists"):
+            sink.create_committer().commit(committables)
+
+    def test_a_failed_attempt_leaves_nothing(self, tmp_path):
+        policy = RollingPolicy.default_rolling_policy(part_size=1)
+        writer = flat_sink(tmp_path, rolling_policy=policy).create_writer(TASK)
+        for value in ("a", "b"):
+            writer.write(value, None)
+        writer.close()
+        assert contents(tmp_path) == {}
+
+    def test_no_records_no_files(self, tmp_path):
+        assert prepared(flat_sink(tmp_path), []) == []
+        assert contents(tmp_path) == {}
+
+
+class TestNamesAndFolders:
+    def test_prefix_and_suffix(self, tmp_path):
+        config = OutputFileConfig.builder().with_part_prefix("pre").with_part_suffix(".ext").build()
+        assert (config.get_part_prefix(), config.get_part_suffix()) == ("pre", ".ext")
+        write(flat_sink(tmp_path, output_file_config=config), ["a"])
+        [name] = contents(tmp_path)
+        assert name.startswith("pre-")
+        assert name.endswith("-7-0.ext")
+
+    def test_parts_roll_by_size(self, tmp_path):
+        policy = RollingPolicy.default_rolling_policy(part_size=4)
+        write(flat_sink(tmp_path, rolling_policy=policy), ["aa", "bb", "cc"])
+        found = contents(tmp_path)
+        assert [name.rsplit("-", 1)[1] for name in found] == ["0", "1"]
+        assert list(found.values()) == ["aa\nbb\n", "cc\n"]
+
+    def test_on_checkpoint_policy_writes_one_part(self, tmp_path):
+        policy = RollingPolicy.on_checkpoint_rolling_policy()
+        write(flat_sink(tmp_path, rolling_policy=policy), ["a"] * 1000)
+        assert len(contents(tmp_path)) == 1
+
+    def test_buckets_by_content(self, tmp_path):
+        class ByFirstLetter(BucketAssigner):
+            def bucket_id(self, element, timestamp):
+                return f"letter={element[0]}"
+
+        write(flat_sink(tmp_path, assigner=ByFirstLetter()), ["apple", "bean", "avocado"])
+        found = {name.split("/")[0]: text for name, text in contents(tmp_path).items()}
+        assert found == {"letter=a": "apple\navocado\n", "letter=b": "bean\n"}
+
+    @pytest.mark.parametrize("bucket", ["../out", "/etc", "a/../../b"])
+    def test_buckets_cannot_leave_the_base_path(self, tmp_path, bucket):
+        class Out(BucketAssigner):
+            def bucket_id(self, element, timestamp):
+                return bucket
+
+        with pytest.raises(InvalidArgument, match="leads out of the base path"):
+            prepared(flat_sink(tmp_path, assigner=Out()), ["a"])
+
+    def test_parent_folders_and_file_addresses(self, tmp_path):
+        sink = FileSink.for_row_format(f"file://{tmp_path}/new/deep%20er", TEXT)
+        write(sink.with_bucket_assigner(FLAT).build(), ["a"])
+        assert [Path(name).parent.as_posix() for name in contents(tmp_path)] == ["new/deep er"]
+
+
+class TestEncoding:
+    def test_values_of_a_type_are_written_as_java_writes_them(self, tmp_path):
+        kind = Types.TUPLE([Types.STRING(), Types.DOUBLE(), Types.BOOLEAN()])
+        write(flat_sink(tmp_path).with_type(kind), [("a", 5.0, True)])
+        assert list(contents(tmp_path).values()) == ["(a,5.0,true)\n"]
+
+    def test_values_without_a_type_are_written_as_python_writes_them(self, tmp_path):
+        write(flat_sink(tmp_path), [("a", 5)])
+        assert list(contents(tmp_path).values()) == ["('a', 5)\n"]
+
+    def test_charset(self, tmp_path):
+        sink = flat_sink(tmp_path, encoder=Encoder.simple_string_encoder("UTF-16-LE"))
+        write(sink, ["é"])
+        [path] = tmp_path.iterdir()
+        assert path.read_bytes() == "é\n".encode("UTF-16-LE")
+
+    def test_a_serialization_schema_writes_lines(self, tmp_path):
+        kind = Types.ROW_NAMED(["a"], [Types.INT()])
+        schema = JsonRowSerializationSchema.builder().with_type_info(kind).build()
+        write(flat_sink(tmp_path, encoder=schema), [Row(1), Row(2)])
+        assert list(contents(tmp_path).values()) == ['{"a":1}\n{"a":2}\n']
+
+
+class TestRefusals:
+    def test_base_path_is_a_file(self, tmp_path):
+        (tmp_path / "out").write_text("precious")
+        with pytest.raises(InvalidArgument, match="is a file, not a folder") as caught:
+            FileSink.for_row_format(str(tmp_path / "out"), TEXT)
+        assert caught.value.origin.file == __file__
+
+    def test_base_path_became_a_file(self, tmp_path):
+        sink = flat_sink(tmp_path / "out")
+        (tmp_path / "out").write_text("precious")
+        with pytest.raises(InvalidArgument, match=r"cannot write to .*out"):
+            prepared(sink, ["a"])
+        assert (tmp_path / "out").read_text() == "precious"
+
+    def test_other_file_systems(self):
+        with pytest.raises(Unsupported, match="only the local file system"):
+            FileSink.for_row_format("hdfs://host/out", TEXT)
+
+    @pytest.mark.parametrize("path", ["", None, 5])
+    def test_what_is_no_path(self, path):
+        with pytest.raises(InvalidArgument, match="is not a path for a file sink"):
+            FileSink.for_row_format(path, TEXT)
+
+    def test_what_is_no_encoder(self, tmp_path):
+        with pytest.raises(TypeMismatch, match="takes an Encoder or a SerializationSchema"):
+            FileSink.for_row_format(str(tmp_path), str)
+
+    def test_wrong_settings(self, tmp_path):
+        builder = FileSink.for_row_format(str(tmp_path), TEXT)
+        with pytest.raises(TypeMismatch, match="with_rolling_policy takes a RollingPolicy"):
+            builder.with_rolling_policy(5)
+        with pytest.raises(TypeMismatch, match="takes a BucketAssigner"):
+            builder.with_bucket_assigner("day")
+        with pytest.raises(InvalidArgument, match="must be above 0, not 0"):
+            builder.with_bucket_check_interval(0)
+        assert builder.with_bucket_check_interval(1000).disable_compact() is builder
+
+    def test_compaction_and_bulk_formats(self, tmp_path):
+        with pytest.raises(Unsupported, match="compact"):
+            FileSink.for_row_format(str(tmp_path), TEXT).enable_compact(None, None)
+        with pytest.raises(Unsupported, match="bulk"):
+            FileSink.for_bulk_format(str(tmp_path), None)
