@@ -49,8 +49,9 @@ docs: setup ## Write the pages of docs/ that are generated
 
 setup: $(STAMP) ## Make .venv and install headrace in it, when pyproject.toml changed
 
-java: setup ## Make sure there is a Java that can run Spark
+java: setup ## Make sure there is a Java that can run Spark, and that it starts fast
 	@$(PY) -m headrace.java >/dev/null
+	@$(PY) -m headrace.spark.class_archive
 
 clean: ## Remove the environments and everything that was generated
 	rm -rf $(VENV) $(PEER) .hypothesis .mypy_cache .pytest_cache .ruff_cache bench/.data

@@ -55,6 +55,11 @@ class KeyScope:
 
     key: Any
 
+    def forget(self) -> None:
+        """There is no current key any more."""
+        if hasattr(self, "key"):
+            del self.key
+
     def leave(self) -> None:
         """From now on there is no current key."""
         if hasattr(self, "key"):
@@ -106,7 +111,6 @@ class Operator(ABC):
     ctx: Context
     keyed = False
     """Whether every input is partitioned by key, so that state and timers may be used."""
-    uses_timers = False
     makes_watermarks = False
 
     def open(self, ctx: Context) -> None:

@@ -125,5 +125,7 @@ class BroadcastConnectedStream:
             exchange=Broadcast(),
         )  # fmt: skip
         name = "Co-Process-Broadcast-Keyed" if keyed else "Co-Process-Broadcast"
-        operator = BroadcastProcessOperator(function, keyed=keyed)
+        states = self.broadcast_stream.broadcast_state_descriptors
+        names = tuple(state.get_name() for state in states)
+        operator = BroadcastProcessOperator(function, names, keyed=keyed)
         return _together(stream, everywhere, name, operator, type_info(output_type, "process"))

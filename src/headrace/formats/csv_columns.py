@@ -63,10 +63,10 @@ class CsvColumns:
         if isinstance(kind, BasicTypeInfo):
             if kind.basic_type is BasicType.STRING:
                 return texts
-            fast = int if kind.bounds() is not None else _EXACT.get(kind.basic_type)
-            # Python takes more than a number needs: the careful way decides on those.
             if kind.basic_type is BasicType.BOOLEAN and _BOOLEANS.keys() >= set(texts):
                 return list(map(_BOOLEANS.__getitem__, texts))
+            fast = int if kind.bounds() is not None else _EXACT.get(kind.basic_type)
+            # Python takes more than a number needs: the careful way decides on those.
             if fast is not None and (together := "".join(texts)).isascii() and "_" not in together:
                 return _within(list(map(fast, texts)), kind, texts)
         return list(map(column.read, texts))

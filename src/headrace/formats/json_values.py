@@ -126,16 +126,31 @@ def _basic_reader(kind: BasicTypeInfo) -> ValueReader:
         return lambda value: value if isinstance(value, str) else compact_json(plain_json(value))
     if kind.basic_type is BasicType.BOOLEAN:
         return lambda value: value if isinstance(value, bool) else _texts_only(read)(value)
+    if kind.basic_type in (BasicType.FLOAT, BasicType.DOUBLE):
+        return lambda value: (
+            float(value) if type(value) in (int, Decimal) else _number(value, kind, read)
+        )
+    bounds = kind.bounds()
+    if bounds is None:
+        return lambda value: _number(value, kind, read)
+    lowest, highest = bounds
+
+    def integer(value: Any) -> Any:
+        if type(value) is int and lowest <= value <= highest:
+            return value
+        return _number(value, kind, read)
+
+    return integer
+
+
+def _number(value: Any, kind: BasicTypeInfo, read: TextReader) -> Any:
+    """The careful way: numbers in texts, and fractions that are whole numbers."""
+    if isinstance(value, bool) or not isinstance(value, (int, Decimal, str)):
+        raise Unreadable(plain_json(value), f"of type {kind.label()}")
     whole = kind.bounds() is not None or kind.basic_type is BasicType.BIG_INT
-
-    def number(value: Any) -> Any:
-        if isinstance(value, Decimal) and whole and value == value.to_integral_value():
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, (int, Decimal, str)):
-            raise Unreadable(plain_json(value), f"of type {kind.label()}")
-        return read(str(value))
-
-    return number
+    if isinstance(value, Decimal) and whole and value == value.to_integral_value():
+        value = int(value)
+    return read(str(value))
 
 
 def _texts_only(read: TextReader) -> ValueReader:

@@ -146,10 +146,3 @@ class ProducingOperator(FunctionOperator):
         if out:
             self.ctx.emit(out, [stamp] * len(out) if event else None)
         self._sides.flush(self.ctx)
-
-
-def overrides_on_timer(function: Any) -> bool:
-    """Whether a user's process function does anything when a timer fires."""
-    own = getattr(type(function), "on_timer", None)
-    module = getattr(own, "__module__", "")
-    return own is not None and not str(module).startswith("headrace.core.")

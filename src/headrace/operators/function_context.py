@@ -169,6 +169,7 @@ class RecordContext(
         self._timer_service = FunctionTimerService(ctx, keyed)
         self.stamp: int | None = None
         self.domain: TimeDomain | None = None
+        self.broadcast_names: tuple[str, ...] = ()
 
     def timestamp(self) -> int | None:
         return self.stamp
@@ -190,14 +191,15 @@ class RecordContext(
         return self.domain
 
     def get_broadcast_state(self, state_descriptor: Any) -> Any:
-        return _ReadOnly(self._ctx.broadcast_state(state_descriptor))
+        return _ReadOnly(_broadcast_state(self._ctx, state_descriptor, self.broadcast_names))
 
 
 class BroadcastContext(BroadcastProcessFunction.Context, KeyedBroadcastProcessFunction.Context):
     """The context of a broadcast record: its state may be written, and there is no key."""
 
-    def __init__(self, ctx: Context):
+    def __init__(self, ctx: Context, names: tuple[str, ...]):
         self._ctx = ctx
+        self._names = names
         self.stamp: int | None = None
 
     def timestamp(self) -> int | None:
@@ -210,7 +212,17 @@ class BroadcastContext(BroadcastProcessFunction.Context, KeyedBroadcastProcessFu
         return self._ctx.watermark
 
     def get_broadcast_state(self, state_descriptor: Any) -> Any:
-        return self._ctx.broadcast_state(state_descriptor)
+        return _broadcast_state(self._ctx, state_descriptor, self._names)
+
+
+def _broadcast_state(ctx: Context, descriptor: Any, names: tuple[str, ...]) -> Any:
+    if descriptor.get_name() not in names:
+        raise StateAccessError(
+            f"no broadcast state is called {descriptor.get_name()!r}; there is {list(names)}",
+            origin=calling_origin(),
+            hint="Pass its descriptor to stream.broadcast(...).",
+        )
+    return ctx.broadcast_state(descriptor)
 
 
 class _ReadOnly:

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.operator import Batch, Context
-from headrace.operators.base import ProducingOperator, overrides_on_timer
+from headrace.operators.base import ProducingOperator
 from headrace.operators.function_context import BroadcastContext
 
 
 class ProcessOperator(ProducingOperator):
     """ProcessFunction and KeyedProcessFunction."""
-
-    def __init__(self, function: Any, *, keyed: bool = False):
-        super().__init__(function, keyed=keyed)
-        self.uses_timers = keyed and overrides_on_timer(function)
 
     def receive(self, side: int, batch: Batch) -> None:
         self.produce(self.function.process_element, batch, "process_element")
@@ -22,10 +18,6 @@ class ProcessOperator(ProducingOperator):
 
 class CoProcessOperator(ProducingOperator):
     """CoProcessFunction and KeyedCoProcessFunction."""
-
-    def __init__(self, function: Any, *, keyed: bool = False):
-        super().__init__(function, keyed=keyed)
-        self.uses_timers = keyed and overrides_on_timer(function)
 
     def receive(self, side: int, batch: Batch) -> None:
         if side == 0:
@@ -37,13 +29,14 @@ class CoProcessOperator(ProducingOperator):
 class BroadcastProcessOperator(ProducingOperator):
     """BroadcastProcessFunction and KeyedBroadcastProcessFunction; side 1 is broadcast."""
 
-    def __init__(self, function: Any, *, keyed: bool = False):
+    def __init__(self, function: Any, names: tuple[str, ...], *, keyed: bool = False):
         super().__init__(function, keyed=keyed)
-        self.uses_timers = keyed and overrides_on_timer(function)
+        self._names = names
 
     def open(self, ctx: Context) -> None:
-        self._broadcast = BroadcastContext(ctx)
+        self._broadcast = BroadcastContext(ctx, self._names)
         super().open(ctx)
+        self._record.broadcast_names = self._names
 
     def receive(self, side: int, batch: Batch) -> None:
         if side == 0:

@@ -24,7 +24,6 @@ class ReduceOperator(FunctionOperator):
     def __init__(self, function: Any, *, only_final: bool = False):
         super().__init__(function, keyed=True)
         self.only_final = only_final
-        self.uses_timers = False
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)

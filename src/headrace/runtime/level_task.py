@@ -20,6 +20,9 @@ from headrace.runtime.subtask_state import SubtaskState
 from headrace.runtime.vertex_task import VertexTask
 
 COUNTS = "counts"
+WAKE = "wake"
+"""Kind of a driver item that says when the earliest processing-time timer is due."""
+NO_VERTEX = -1
 _WATERMARKS = MapStateDescriptor("watermarks")
 _ENGINE_UID = "headrace"
 
@@ -124,6 +127,9 @@ class LevelTask:
             task.end_batch()
             counts = {"incarnation": self._incarnation, **task.counts()}
             self._outbox.to_driver((task.vertex.id, self.subtask, COUNTS, counts))
+        due = self.next_processing_time()
+        if due is not None and not self._final:
+            self._outbox.to_driver((NO_VERTEX, self.subtask, WAKE, due))
         yield from self._outbox.take_all(table, self._final)
 
     def _report_watermarks(self) -> None:

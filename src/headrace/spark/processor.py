@@ -39,16 +39,10 @@ class SlotProcessor(StatefulProcessor):
         self._slots = {label: slot for slot, label in enumerate(labels)}
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._handle = handle
         self._log = SlotLog(handle)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         yield from self._run(key[0], (row.blob for row in rows))
-
-    def handleExpiredTimer(
-        self, key: Any, timerValues: Any, expiredTimerInfo: Any
-    ) -> Iterator[Row]:
-        yield from self._run(key[0], ())
 
     def _run(self, label: int, blobs: Any) -> Iterator[Row]:
         slot = self._slots[label]
@@ -60,7 +54,6 @@ class SlotProcessor(StatefulProcessor):
                 yield from _rows(task.feed_blob(bytes(blob)))
             yield from _rows(task.end_batch())
             nonce = self._log.append(task)
-            self._wake_for(task)
             _REPLICAS[self._shipment.run_id, self._level, slot] = (nonce, task)
 
     def _caught_up(self, slot: int) -> LevelTask:
@@ -76,14 +69,6 @@ class SlotProcessor(StatefulProcessor):
         if self._log.catch_up(task, nonce):
             task.restore_clock()
         return task
-
-    def _wake_for(self, task: LevelTask) -> None:
-        due = task.next_processing_time()
-        pending = set(self._handle.listTimers()) if due is not None else set()
-        if due is not None and due not in pending:
-            for other in pending:
-                self._handle.deleteTimer(other)
-            self._handle.registerTimer(due)
 
 
 class SlotLog:

@@ -18,8 +18,9 @@ from headrace.spark.jvm_messages import without_chatter
 
 # Each line is a measured gain or a necessity; docs/decisions has the figures.
 _SETTINGS = {
-    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    "spark.python.worker.reuse": "true",
+    "spark.driver.maxResultSize": "0",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.streaming.stateStore.providerClass":
@@ -29,15 +30,16 @@ _SETTINGS = {
     "spark.sql.streaming.checkpointFileManagerClass":
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager",
-    "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "100",
+}  # fmt: skip
+_LOCAL = {
+    "spark.ui.enabled": "false",
+    # Nobody but this machine has business with a local job.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.python.worker.reuse": "true",
-    "spark.driver.maxResultSize": "0",
     "spark.shuffle.compress": "false",
-    "spark.hadoop.fs.file.impl.disable.cache": "false",
-}  # fmt: skip
+    "spark.shuffle.spill.compress": "false",
+}
 _ATTEMPTS = 4
 """How often Spark tries a task; a local master tries once unless told otherwise."""
 
@@ -65,8 +67,10 @@ def get_session(settings: Mapping[str, str] | None = None) -> SparkSession:
     # Workers must be this interpreter: another would lack the user's packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("headrace").master(_master())
-    for key, value in {**_SETTINGS, **_quiet(), **requested_settings(), **(settings or {})}.items():
+    master = _master()
+    builder = SparkSession.builder.appName("headrace").master(master)
+    ours = {**_SETTINGS, **_quiet(), **(_LOCAL if master.startswith("local") else {})}
+    for key, value in {**ours, **requested_settings(), **(settings or {})}.items():
         builder = builder.config(key, value)
     # A program that logs at INFO wants its own messages, not the bridge's to the JVM.
     logging.getLogger("py4j").setLevel(logging.WARNING)
@@ -107,8 +111,11 @@ def _quiet() -> dict[str, str]:
     scratch = tempfile.gettempdir()
     return {
         "spark.driver.extraJavaOptions": " ".join(
-            [f"-Dlog4j2.configurationFile={config.as_uri()}", f"-Dderby.system.home={scratch}",
-             *jvm_options()]
+            [
+                f"-Dlog4j2.configurationFile={config.as_uri()}",
+                f"-Dderby.system.home={scratch}",
+                *jvm_options(),
+            ]
         ),
         "spark.sql.warehouse.dir": str(Path(scratch) / "headrace-warehouse"),
     }

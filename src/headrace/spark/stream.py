@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import tempfile
 import threading
-import uuid
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import array, col, element_at, lit
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.level_task import WAKE
 from headrace.spark.batch import OnResults, driver_items
+from headrace.spark.control import Control
 from headrace.spark.failures import from_spark
 from headrace.spark.processor import SlotProcessor
 from headrace.spark.shipment import Shipment
 from headrace.spark.slots import slot_labels
 from headrace.spark.stream_inputs import stream_input
-from headrace.spark.worker import SCHEMA, announce_end, read_source
+from headrace.spark.worker import SCHEMA, read_source
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class StreamRun:
         self._folder = Path(tempfile.mkdtemp(prefix="headrace-")) if base is None else (
             Path(base.removeprefix("file://")).resolve()
         )  # fmt: skip
-        self._control = self._folder / "control"
+        self._control = Control(self._folder / "control")
         self._query: StreamingQuery | None = None
         self._started = threading.Event()
         self._stop_asked = False
@@ -60,8 +61,11 @@ class StreamRun:
         if self._plan.last_level > 0:
             self._spark.conf.set("spark.sql.shuffle.partitions", str(self._plan.parallelism))
         try:
+            resumed = (self._folder / "checkpoint" / "commits").exists()
             query = self._query = self._start()
             self._started.set()
+            if resumed:
+                self._control.tick()  # slots may hold timers that came due meanwhile
             if self._stop_asked:
                 query.stop()
             if self._plan.bounded:
@@ -72,13 +76,14 @@ class StreamRun:
             if not self._stop_asked:
                 raise from_spark(error) from None
         finally:
+            self._control.close()
             self._started.set()
             if self._query is not None and self._query.isActive:
                 self._query.stop()
 
     def _run_to_end(self, query: StreamingQuery) -> None:
         query.processAllAvailable()
-        (self._control / f"end-{uuid.uuid4().hex}").write_text("end\n")
+        self._control.announce_end()
         query.processAllAvailable()
         query.stop()
 
@@ -99,11 +104,12 @@ class StreamRun:
         return writer.start()
 
     def _take(self, rows: DataFrame, batch_id: int) -> None:
-        self._on_results(batch_id, driver_items(row.blob for row in rows.collect()))
+        items = driver_items(row.blob for row in rows.collect())
+        self._control.wake_at(min((due for _, _, kind, due in items if kind == WAKE), default=None))
+        self._on_results(batch_id, items)
 
     def lower(self) -> DataFrame:
         """The streaming DataFrame whose rows are what the job sends to its driver."""
-        self._control.mkdir(parents=True, exist_ok=True)
         plan, shipment = self._plan, self._shipment
         inputs = [
             stream_input(self._spark, vertex, self._settings.files_per_batch).mapInArrow(
@@ -111,9 +117,7 @@ class StreamRun:
             )
             for vertex in plan.sources
         ]
-        if plan.bounded:
-            marks = self._spark.readStream.text(str(self._control))
-            inputs.append(marks.mapInArrow(announce_end(plan.parallelism), SCHEMA))
+        inputs.append(self._control.frame(self._spark, plan.parallelism))
         frame = reduce(DataFrame.unionAll, inputs)
         labels = slot_labels(plan.parallelism)
         for level in range(1, plan.last_level + 1):
@@ -121,17 +125,14 @@ class StreamRun:
         return frame
 
     def _keyed_level(self, frame: DataFrame, level: int, labels: list[int]) -> DataFrame:
-        wakes = any(vertex.operator is not None and vertex.operator.uses_timers
-                    for vertex in self._plan.at(level))  # fmt: skip
-        from pyspark.sql.functions import array, col, element_at, lit
-
-        label: Any = element_at(array(*map(lit, labels)), col("slot") + 1)
+        label = element_at(array(*map(lit, labels)), col("slot") + 1)
+        # Mode "None": Spark drops nothing as late and sets no timers; time is our own.
         return (
             frame.withColumn("label", label).groupBy("label")
             .transformWithState(
                 statefulProcessor=SlotProcessor(self._shipment, level, tuple(labels)),
                 outputStructType=SCHEMA,
                 outputMode="append",
-                timeMode="ProcessingTime" if wakes else "None",
+                timeMode="None",
             )
         )  # fmt: skip

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 
-from headrace.runtime.envelope import Envelope
 from headrace.runtime.level_task import LevelTask
 from headrace.runtime.source_task import decoder
 from headrace.spark.failures import reported
@@ -109,15 +108,3 @@ def drop_other_runs(run_id: str) -> None:
     """Forget tasks of jobs that have ended: a worker outlives them."""
     for identity in [identity for identity in _KEPT if identity[0] != run_id]:
         del _KEPT[identity]
-
-
-def announce_end(slots: int) -> ArrowFunction:
-    """Turns the mark that every bounded source has been read into word for every slot."""
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows in batches:
-            if rows.num_rows:
-                blob = Envelope(final=True).encode()
-                yield from as_arrow(iter([(slot, blob) for slot in range(slots)]))
-
-    return run

@@ -31,7 +31,6 @@ class TappedOperator(Operator):
     def __init__(self, inner: Operator):
         self.inner = inner
         self.keyed = inner.keyed
-        self.uses_timers = inner.uses_timers
         self.makes_watermarks = inner.makes_watermarks
         self.descriptors: dict[str, StateDescriptor] = {}
 

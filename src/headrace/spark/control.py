@@ -1,0 +1,81 @@
+"""Words from the driver to the slots of a running stream.
+
+A stream runs a micro-batch when a source has something new. To wake slots without data, for a
+timer that is due or because every bounded source has ended, the driver drops a file into a folder
+that is one more source of the query; its lines reach every slot.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.runtime.envelope import Envelope
+from headrace.spark.worker import SCHEMA, ArrowFunction, as_arrow
+
+_END = "end"
+_TICK = "tick"
+_KEPT_TICKS = 20
+
+
+class Control:
+    """The folder, and the clock that watches for timers."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._alarm: threading.Timer | None = None
+        self._ticks: list[Path] = []
+
+    def frame(self, spark: SparkSession, slots: int) -> DataFrame:
+        """The rows that carry words to the slots."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return spark.readStream.text(str(self._folder)).mapInArrow(_to_every_slot(slots), SCHEMA)
+
+    def announce_end(self) -> None:
+        """No source will give another record."""
+        self._drop(_END)
+
+    def tick(self) -> None:
+        """Let a micro-batch run, so that slots look at their clocks."""
+        self._ticks.append(self._drop(_TICK))
+        for old in self._ticks[:-_KEPT_TICKS]:
+            # Long read by now; the query remembers the names it has seen.
+            old.unlink(missing_ok=True)
+        del self._ticks[:-_KEPT_TICKS]
+
+    def wake_at(self, due: int | None) -> None:
+        """Tick when the earliest processing-time timer is due."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if due is not None:
+            delay = max(0.0, due / 1000 - time.time())
+            self._alarm = threading.Timer(delay, self.tick)
+            self._alarm.daemon = True
+            self._alarm.start()
+
+    def close(self) -> None:
+        self.wake_at(None)
+
+    def _drop(self, word: str) -> Path:
+        # Written beside the folder and moved in: the query must never see half a file.
+        name = f"{word}-{uuid.uuid4().hex}"
+        unfinished = self._folder.parent / f".{name}"
+        unfinished.write_text(f"{word}\n", encoding="utf-8")
+        return unfinished.rename(self._folder / name)
+
+
+def _to_every_slot(slots: int) -> ArrowFunction:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for rows in batches:
+            for word in rows.column(0).to_pylist():
+                blob = Envelope(final=word == _END).encode()
+                yield from as_arrow(iter([(slot, blob) for slot in range(slots)]))
+
+    return run
