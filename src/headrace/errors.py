@@ -41,7 +41,12 @@ class HeadraceError(Exception):
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.message, self.origin, self.hint))
+        return (_rebuild, (self.public(), self.message, self.origin, self.hint))
+
+    @classmethod
+    def public(cls) -> type[HeadraceError]:
+        """The nearest class listed here; those derived elsewhere have their own constructors."""
+        return next(kind for kind in cls.__mro__ if kind.__module__ == __name__)
 
 
 def _rebuild(

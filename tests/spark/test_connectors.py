@@ -71,6 +71,11 @@ class TestSources:
         found = collected(files(StreamFormat.text_line_format(), tmp_path))
         assert sorted(found) == ["drei", "one", "two", "vier größer"]
 
+    def test_text_lines_in_another_charset(self, tmp_path):
+        (tmp_path / "a.txt").write_bytes("größer\n".encode("ISO-8859-1"))
+        lines = StreamFormat.text_line_format("ISO-8859-1")
+        assert collected(files(lines, tmp_path)) == ["größer"]
+
     def test_csv_rows(self, tmp_path):
         (tmp_path / "people.csv").write_text('name,age\n"Day, Ann",31\nBob,42\n')
         schema = CsvSchema.builder().add_string_column("name").add_number_column("age")

@@ -36,7 +36,10 @@ def test_in_parallel_subtasks(transcript):
         ("- {name: t, operator: map, steps: [{expect: [1]}]}", "step 1: a step is one of send"),
         ("- {name: t, operator: map, steps: [{send: [1], except: [1]}]}", "unknown except"),
         ("- {name: t, operator: map, steps: [{finish: true}, {send: [1]}]}", "nothing comes after"),
-        ("- {name: t, operator: map, steps: []}\n- {name: t, operator: map, steps: []}", "one name"),
+        (
+            "- {name: t, operator: map, steps: []}\n- {name: t, operator: map, steps: []}",
+            "one name",
+        ),
     ],
 )
 def test_a_transcript_that_cannot_be_read(tmp_path, text, complaint):

@@ -137,10 +137,11 @@ class FileSink(Sink[Any]):
         return typed
 
     def create_writer(self, task: TaskInfo) -> SinkWriter[Any]:
+        run_id = task.output_id or self.run_id
         names = PartNames(
             self.names.part_prefix,
             # Only the engine knows that a restarted program goes on with an earlier run.
-            uuid.uuid5(uuid.NAMESPACE_OID, f"{self.run_id}/{task.uid}/{task.subtask}").hex,
+            uuid.uuid5(uuid.NAMESPACE_OID, f"{run_id}/{task.uid}/{task.partition}").hex,
             task.batch_id,
             self.names.part_suffix,
         )

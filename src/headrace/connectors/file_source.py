@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
+
 from headrace.connectors.argument_checks import require_instance, require_path
 from headrace.connectors.whole_files import WholeFiles
 from headrace.core.source import SourceSpec, SplitSpec, TextFilesSpec
 from headrace.core.time import Duration
 from headrace.core.types import TypeInformation
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
-from headrace.formats.stream_format import BulkFormat, FileFormat, LineFormat, StreamFormat
+from headrace.formats.stream_format import (
+    BulkFormat,
+    FileFormat,
+    LineFormat,
+    LinesOfFile,
+    StreamFormat,
+)
 from headrace.origin import calling_origin
 
 __all__ = [
@@ -82,6 +90,10 @@ class FileSource:
         """How the engine reads this source."""
         watch = self.discovery_interval is not None
         match self.stream_format:
+            # Spark's reader of lines gives the bytes of any other character set as they are.
+            case LineFormat() as lines if codecs.lookup(lines.charset).name != "utf-8":
+                whole_lines = LinesOfFile(lines)
+                return SplitSpec(WholeFiles(whole_lines, self.paths, watch, self.origin))
             case LineFormat() as lines:
                 decode = None if type(lines).decode is LineFormat.decode else lines.decode
                 return TextFilesSpec(self.paths, watch, decode, lines.charset)

@@ -14,7 +14,7 @@ from typing import IO, Any, BinaryIO
 from headrace.connectors.local_paths import local_path
 from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
 from headrace.core.types import TypeInformation
-from headrace.errors import SourceUnavailable
+from headrace.errors import SourceUnavailable, TypeMismatch
 from headrace.formats.stream_format import FileFormat
 from headrace.origin import Origin
 
@@ -80,8 +80,16 @@ class _FileReader(SplitReader[Any]):
         self._format = file_format
 
     def read(self, split: Split, start: int, end: int) -> Iterable[Any]:
-        with open_text(Path(split.id), self._format.charset) as file:
-            yield from self._format.read(file, split.id)
+        charset = self._format.charset
+        with open_text(Path(split.id), charset, self._format.malformed) as file:
+            try:
+                yield from self._format.read(file, split.id)
+            except UnicodeDecodeError as error:
+                wrong = error.object[error.start : error.start + 1]
+                raise TypeMismatch(
+                    f"{split.id} is not text in {charset}: there is a byte {wrong!r} in it",
+                    hint="Convert the file to UTF-8.",
+                ) from None
 
 
 def visible_files(folder: Path) -> Iterator[Path]:
@@ -108,9 +116,9 @@ _UNPACK: dict[str, Callable[[Path], Any]] = {
 }
 
 
-def open_text(path: Path, charset: str) -> IO[str]:
+def open_text(path: Path, charset: str, malformed: str) -> IO[str]:
     """The text of a file, unpacked if its name says that it is packed."""
     unpack = _UNPACK.get(path.suffix.lower())
     file = path.open("rb") if unpack is None else unpack(path)
     # The CSV reader must see line ends as they are: inside quotes they are data.
-    return io.TextIOWrapper(file, charset, newline="")
+    return io.TextIOWrapper(file, charset, malformed, newline="")

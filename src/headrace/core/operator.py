@@ -46,6 +46,10 @@ class TaskInfo:
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     cached_files: Mapping[str, str] = field(default_factory=dict)
     batch_id: int = 0
+    partition: int = 0
+    """The number of the physical task; several may share a subtask's number."""
+    output_id: str = ""
+    """Names this job's output; the same when a job is resumed."""
 
 
 class KeyScope:

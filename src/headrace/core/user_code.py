@@ -50,7 +50,7 @@ def report(failure: RecordFailure, name: str, uid: str) -> HeadraceError:
         lines.append(f"  record: {shown(failure.record)}")
     origin = raising_origin(error.__traceback__)
     if isinstance(error, HeadraceError):
-        return type(error)("\n".join(lines), origin=error.origin or origin, hint=error.hint)
+        return error.public()("\n".join(lines), origin=error.origin or origin, hint=error.hint)
     return UserFunctionFailed("\n".join(lines), origin=origin)
 
 

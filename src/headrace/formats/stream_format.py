@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import codecs
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import IO, Any
 
 from headrace.core.types import TypeInformation, Types
 from headrace.errors import InvalidArgument
 from headrace.origin import calling_origin
 
-__all__ = ["BulkFormat", "FileFormat", "LineFormat", "StreamFormat"]
+__all__ = ["BulkFormat", "FileFormat", "LineFormat", "LinesOfFile", "StreamFormat"]
+
+READ_AT_ONCE = 2048
 
 
 class StreamFormat:
@@ -49,9 +52,28 @@ class LineFormat(StreamFormat):
 class FileFormat(StreamFormat):
     """Records may span lines, or the start of a file matters."""
 
+    malformed = "strict"
+    """What to do with bytes that are not of the character set, as Python's `open` names it."""
+
     @abstractmethod
     def read(self, file: IO[str], path: str) -> Iterable[Any]:
         """The records of a file."""
+
+
+class LinesOfFile(FileFormat):
+    """A line format for files whose character set Spark cannot read."""
+
+    def __init__(self, lines: LineFormat):
+        self._lines = lines
+        self.charset = lines.charset
+        self.malformed = "replace"
+
+    def produced_type(self) -> TypeInformation | None:
+        return self._lines.produced_type()
+
+    def read(self, file: IO[str], path: str) -> Iterator[Any]:
+        while part := list(islice(file, READ_AT_ONCE)):
+            yield from self._lines.decode([line.rstrip("\r\n") for line in part])
 
 
 class TextLines(LineFormat):

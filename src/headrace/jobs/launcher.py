@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Thread
 from typing import Any
 
@@ -18,7 +18,7 @@ from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
 from headrace.spark.session import get_session
 from headrace.spark.shipment import pack
-from headrace.spark.stream import StreamRun, StreamSettings
+from headrace.spark.stream import StreamRun, StreamSettings, output_identity
 from headrace.spark.stream_inputs import with_positions
 
 
@@ -42,8 +42,11 @@ def launch(
     job_id = JobID()
     spark = get_session(settings.spark)
     streams = settings.as_stream or not plan.bounded
+    output_id = str(job_id)
     if streams:
         plan = with_positions(plan)
+        output_id = output_identity(settings.stream, output_id)
+    plan = replace(plan, settings={**plan.settings, "output_id": output_id})
     shipment = pack(plan, str(job_id), **prepare(spark, settings.dependencies))
     results = JobResults(plan, on_collect)
     done: Future[JobExecutionResult] = Future()

@@ -45,25 +45,26 @@ class MemoryEngine:
 
     def __init__(
         self, plan: PhysicalPlan, on_items: OnItems, *, clock: ManualClock | None = None,
-        snapshot: bytes | None = None,
+        snapshot: bytes | None = None, files: Mapping[str, str] | None = None,
     ):  # fmt: skip
         self.plan = plan
         self.clock = clock or ManualClock()
         self.batches = 0
         self._on_items = on_items
         pickled = pickle_plan(plan)
-        self._readers = {
-            vertex.id: LevelTask(unpickle_plan(pickled), 0, 0, self.clock, source=vertex.id)
-            for vertex in plan.sources
-        }
+
+        def task(level: int, slot: int, **rest: Any) -> LevelTask:
+            return LevelTask(unpickle_plan(pickled), level, slot, self.clock, files=files, **rest)
+
+        self._readers = {vertex.id: task(0, 0, source=vertex.id) for vertex in plan.sources}
         self._slots = {
-            (level, slot): LevelTask(unpickle_plan(pickled), level, slot, self.clock, logged=True)
+            (level, slot): task(level, slot, logged=True)
             for level in range(1, plan.last_level + 1)
             for slot in range(plan.parallelism)
         }
         self._logs: dict[Place, list[bytes]] = {place: [] for place in self._slots}
-        for task in self.tasks():
-            task.open()
+        for each in self.tasks():
+            each.open()
         if snapshot is not None:
             self._restore(snapshot)
 
@@ -91,7 +92,8 @@ class MemoryEngine:
     def _read(self, source: int, task: LevelTask, batch: MicroBatch) -> Iterator[Row]:
         task.begin_batch(self.batches, 0)
         for records in batch.records.get(source, ()):
-            yield from task.feed(source, records)
+            # As a blob: functions get copies of the records, here as in a worker.
+            yield from task.feed_blob(Envelope([(source, 0, records)]).encode())
         if source in batch.watermarks:
             news = Envelope(watermarks={source: {ANY_SPLIT: batch.watermarks[source]}})
             yield from task.feed_blob(news.encode())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 
 from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP, PROCESSING_TIME, Batch, TaskInfo
 from headrace.core.state import MapState, MapStateDescriptor
@@ -58,6 +59,7 @@ class LevelTask:
             name=vertex.name, uid=vertex.uid, subtask=self.subtask % vertex.parallelism,
             parallelism=vertex.parallelism, max_parallelism=vertex.max_parallelism,
             job_parameters=self.plan.settings.get("job_parameters", {}), cached_files=self._files,
+            partition=self.subtask, output_id=str(self.plan.settings.get("output_id", "")),
         )  # fmt: skip
         operator = vertex.operator or SourceOperator()
         return VertexTask(vertex, operator, info, self.state, self.clock, self._outbox.to_driver)
@@ -160,6 +162,12 @@ class LevelTask:
         table = self._watermarks()
         for task in self.tasks.values():
             task.watermark = _watermark(task, table)
+
+    def abandon(self) -> None:
+        """Close what can be closed after a failure, which matters more than another one."""
+        for task in self.tasks.values():
+            with suppress(Exception):
+                task.close()
 
     def close(self) -> None:
         for task in self.tasks.values():

@@ -91,6 +91,8 @@ def _read_split(reader: SplitReader[Any], split: Split, start: Any, end: Any) ->
     while True:
         try:
             part = list(islice(records, READ_AT_ONCE))
+        except RecordFailure:
+            raise
         except Exception as error:
             raise RecordFailure(error, "read", f"split {split.id!r} from {start!r}") from error
         if not part:

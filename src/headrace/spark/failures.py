@@ -24,7 +24,7 @@ class WorkerFailure(Exception):
     def __init__(self, error: HeadraceError):
         origin = error.origin
         fields = {
-            "kind": type(error).__name__,
+            "kind": error.public().__name__,
             "message": error.message,
             "hint": error.hint,
             "origin": [origin.file, origin.line, origin.code] if origin else None,
@@ -33,13 +33,24 @@ class WorkerFailure(Exception):
         super().__init__(f"{error}\n{_MARK} {packed}")
 
 
+class Reporting:
+    """Whom to blame for a failure that does not say it itself."""
+
+    def __init__(self) -> None:
+        self.name = self.uid = ""
+
+    def speaks_of(self, name: str, uid: str) -> None:
+        self.name, self.uid = name, uid
+
+
 @contextmanager
-def reported(name: str, uid: str) -> Iterator[None]:
+def reported() -> Iterator[Reporting]:
     """Turn what is raised inside into something the driver can read back."""
+    reporting = Reporting()
     try:
-        yield
+        yield reporting
     except RecordFailure as failure:
-        raise WorkerFailure(report(failure, name, uid)) from failure.error
+        raise WorkerFailure(report(failure, reporting.name, reporting.uid)) from failure.error
     except HeadraceError as error:
         raise WorkerFailure(error) from error
 

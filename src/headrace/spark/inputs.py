@@ -43,8 +43,10 @@ def _label(spec: SourceSpec | None) -> str:
 
 
 def _existing(spark: SparkSession, vertex: Vertex, spec: TextFilesSpec) -> DataFrame:
+    # As Flink does, also what lies in folders inside a folder.
+    reader = spark.read.option("encoding", spec.charset).option("recursiveFileLookup", "true")
     try:
-        return spark.read.option("encoding", spec.charset).text(list(spec.paths))
+        return reader.text(list(spec.paths))
     except Exception as error:
         if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
             raise SourceUnavailable(

@@ -19,7 +19,13 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from headrace.runtime.level_task import LevelTask
 from headrace.spark.failures import reported
 from headrace.spark.shipment import Shipment
-from headrace.spark.worker import attempt_number, drop_other_runs, level_task
+from headrace.spark.worker import (
+    abandoned_on_failure,
+    attempt_number,
+    batch_id,
+    drop_other_runs,
+    level_task,
+)
 
 _CHUNK_KEYS = 50_000
 _COMPACT_AT_LEAST = 8 * 1024 * 1024
@@ -46,13 +52,14 @@ class SlotProcessor(StatefulProcessor):
 
     def _run(self, label: int, blobs: Any) -> Iterator[Row]:
         slot = self._slots[label]
-        with reported("level", str(self._level)):
+        with reported():
             task = self._caught_up(slot)
-            task.begin_batch(self._log.version + 1, attempt_number())
-            task.fire_processing_time()
-            for blob in blobs:
-                yield from _rows(task.feed_blob(bytes(blob)))
-            yield from _rows(task.end_batch())
+            with abandoned_on_failure(task):
+                task.begin_batch(batch_id(), attempt_number())
+                task.fire_processing_time()
+                for blob in blobs:
+                    yield from _rows(task.feed_blob(bytes(blob)))
+                yield from _rows(task.end_batch())
             nonce = self._log.append(task)
             _REPLICAS[self._shipment.run_id, self._level, slot] = (nonce, task)
 

@@ -61,6 +61,7 @@ def _on_command_line() -> dict[str, str]:
 def get_session(settings: Mapping[str, str] | None = None) -> SparkSession:
     """A session with headrace's settings: a new one beside the user's, or on a local Spark."""
     active = SparkSession.getActiveSession()
+    # Every job gets a session of its own, so that jobs' settings do not mix.
     if active is not None and not _is_stopped(active):
         return _beside(active)
     ensure_java()

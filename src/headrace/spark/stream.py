@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import array, col, element_at, lit
 from pyspark.sql.streaming.query import StreamingQuery
 
+from headrace.errors import Unsupported
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.level_task import WAKE
 from headrace.spark.batch import OnResults, driver_items
@@ -35,6 +36,26 @@ class StreamSettings:
     """How many new files a micro-batch reads at most."""
 
 
+def output_identity(settings: StreamSettings, fresh: str) -> str:
+    """The name of a job's output: `fresh`, unless the job is resumed and has one already."""
+    if settings.checkpoint_dir is None:
+        return fresh
+    known = _local(settings.checkpoint_dir) / "output-id"
+    if not known.exists():
+        known.parent.mkdir(parents=True, exist_ok=True)
+        known.write_text(fresh, encoding="utf-8")
+    return known.read_text(encoding="utf-8")
+
+
+def _local(folder: str) -> Path:
+    if "://" in folder and not folder.startswith("file://"):
+        raise Unsupported(
+            f"checkpoints go to a local folder so far, not to {folder}",
+            hint="Give a path that every machine of the cluster can reach, for instance on NFS.",
+        )
+    return Path(folder.removeprefix("file://")).resolve()
+
+
 class StreamRun:
     """One streaming query, from its start to its end."""
 
@@ -42,15 +63,13 @@ class StreamRun:
         self, spark: SparkSession, plan: PhysicalPlan, shipment: Shipment, on_results: OnResults,
         settings: StreamSettings,
     ):  # fmt: skip
-        self._spark = spark.newSession()
+        self._spark = spark
         self._plan = plan
         self._shipment = shipment
         self._on_results = on_results
         self._settings = settings
         base = settings.checkpoint_dir
-        self._folder = Path(tempfile.mkdtemp(prefix="headrace-")) if base is None else (
-            Path(base.removeprefix("file://")).resolve()
-        )  # fmt: skip
+        self._folder = Path(tempfile.mkdtemp(prefix="headrace-")) if base is None else _local(base)
         self._control = Control(self._folder / "control")
         self._query: StreamingQuery | None = None
         self._started = threading.Event()

@@ -62,7 +62,7 @@ def _files(
             f"{vertex.name!r}: there is no folder {spec.paths[0]}", origin=vertex.origin,
             hint="Create it before the job starts; files put there later are read as they come.",
         )  # fmt: skip
-    reader = spark.readStream.option("encoding", spec.charset)
+    reader = spark.readStream.option("encoding", spec.charset).option("recursiveFileLookup", "true")
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
     return reader.text(_as_pattern(path) if path.is_file() else spec.paths[0])

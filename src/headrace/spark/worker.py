@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +28,13 @@ ArrowFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 def wall_clock() -> int:
     return time.time_ns() // 1_000_000
+
+
+def batch_id() -> int:
+    """The number of the micro-batch; 0 in a batch."""
+    context = TaskContext.get()
+    found = context.getLocalProperty("streaming.sql.batchId") if context else None
+    return int(found or 0)
 
 
 def attempt_number() -> int:
@@ -63,19 +71,21 @@ def read_source(shipment: Shipment, source: int, *, final: bool, keep: bool) -> 
     """Level 0: read rows of a source, run its operators, pack the results by slot."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with reported("source", str(source)):
+        with reported() as reporting:
             identity = (shipment.run_id, 0, source, partition())
             task = _KEPT.pop(identity, None) or level_task(shipment, 0, partition(), source=source)
-            task.begin_batch(0, attempt_number())
-            spec = task.plan.vertices[source].source
-            assert spec is not None
-            read = decoder(spec)
-            for rows in batches:
-                for batch in read(rows.column(0).to_pylist()):
-                    yield from as_arrow(task.feed(source, batch))
-            if final:
-                task.mark_final()
-            yield from as_arrow(task.end_batch())
+            vertex = task.plan.vertices[source]
+            reporting.speaks_of(vertex.name, vertex.uid)
+            assert vertex.source is not None
+            read = decoder(vertex.source)
+            with abandoned_on_failure(task):
+                task.begin_batch(batch_id(), attempt_number())
+                for rows in batches:
+                    for batch in read(column(rows, 0)):
+                        yield from as_arrow(task.feed(source, batch))
+                if final:
+                    task.mark_final()
+                yield from as_arrow(task.end_batch())
             _keep_or_close(identity, task, keep)
 
     return run
@@ -85,16 +95,37 @@ def run_level(shipment: Shipment, level: int) -> ArrowFunction:
     """A level after a shuffle, in a Spark batch: one partition is one slot."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with reported("level", str(level)):
+        with reported():
             task = level_task(shipment, level, partition())
-            task.begin_batch(0, attempt_number())
-            for rows in batches:
-                for blob in rows.column(1).to_pylist():
-                    yield from as_arrow(task.feed_blob(blob))
-            yield from as_arrow(task.end_batch())
+            with abandoned_on_failure(task):
+                task.begin_batch(batch_id(), attempt_number())
+                for rows in batches:
+                    for blob in column(rows, 1):
+                        yield from as_arrow(task.feed_blob(blob))
+                yield from as_arrow(task.end_batch())
             task.close()
 
     return run
+
+
+@contextmanager
+def abandoned_on_failure(task: LevelTask) -> Iterator[None]:
+    """Close the functions of a task that failed, whatever they say to it."""
+    try:
+        yield
+    except BaseException:
+        task.abandon()
+        raise
+
+
+def column(rows: pa.RecordBatch, position: int) -> list[Any]:
+    """A column as Python values; text that is no valid UTF-8 keeps what can be read of it."""
+    values = rows.column(position)
+    try:
+        return values.to_pylist()  # type: ignore[no-any-return]
+    except UnicodeDecodeError:
+        raw = values.cast(pa.binary()).to_pylist()
+        return [None if line is None else line.decode("utf-8", "replace") for line in raw]
 
 
 def _keep_or_close(identity: tuple[Any, ...], task: LevelTask, keep: bool) -> None:

@@ -20,7 +20,7 @@ from headrace.core.process_functions import (
 from headrace.core.state import MapStateDescriptor
 from headrace.core.timers import TimeDomain
 from headrace.core.types import TypeInformation
-from headrace.datastream.data_stream import DataStream
+from headrace.datastream.data_stream import BroadcastConnectedStream, DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import InvalidArgument
 from headrace.memory.clock import ManualClock
@@ -93,7 +93,7 @@ class OperatorHarness:
 
         def build(a: DataStream, b: DataStream) -> DataStream:
             both = a.connect(b).key_by(key_selector1, key_selector2, key_type)
-            return both.process(function, output_type)  # type: ignore[no-any-return]
+            return both.process(function, output_type)
 
         return cls(build, inputs=2, **options)
 
@@ -101,15 +101,15 @@ class OperatorHarness:
     def broadcast(
         cls, function: BroadcastProcessFunction[Any, Any, Any]
         | KeyedBroadcastProcessFunction[Any, Any, Any, Any],
-        *descriptors: MapStateDescriptor, key_selector: Any = None,
+        descriptor: MapStateDescriptor, *others: MapStateDescriptor, key_selector: Any = None,
         output_type: TypeInformation | None = None, **options: Any,
     ) -> OperatorHarness:  # fmt: skip
         """For a (Keyed)BroadcastProcessFunction; side=1 is the broadcast one."""
 
         def build(data: DataStream, rules: DataStream) -> DataStream:
             stream = data if key_selector is None else data.key_by(key_selector)
-            both = stream.connect(rules.broadcast(*descriptors))
-            return both.process(function, output_type)  # type: ignore[no-any-return]
+            both = BroadcastConnectedStream(stream, rules.broadcast(descriptor, *others))
+            return both.process(function, output_type)
 
         return cls(build, inputs=2, **options)
 

@@ -40,8 +40,8 @@ def timers_of(engine: MemoryEngine, domain: TimeDomain | str) -> list[tuple[int,
 def keyed_state_of(engine: MemoryEngine, name: str) -> dict[Any, Any]:
     """One state of all keys, as the function would see it now."""
     found: dict[Any, Any] = {}
-    owners = set()
-    known = set()
+    owners: set[str] = set()
+    known: set[str] = set()
     for task, vertex, operator in _operators(engine):
         known.update(operator.descriptors)
         descriptor = operator.descriptors.get(name)
@@ -66,7 +66,7 @@ def broadcast_state_of(engine: MemoryEngine, name: str) -> dict[Any, Any]:
     for task, vertex, _ in _operators(engine):
         entries = task.state.contents(vertex.vertex.uid, BROADCAST_PREFIX + name).get(None)
         if entries:
-            return deepcopy(entries)  # type: ignore[no-any-return]
+            return deepcopy(entries)
     return {}
 
 

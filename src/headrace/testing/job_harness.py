@@ -78,14 +78,16 @@ class JobHarness:
         everything but the state is thrown away.
         """
         physical = _plan(target)
+        files = _environment(target)._job_settings().dependencies.cached_files
         output = JobOutput(physical)
         watched = tapped(physical)
-        engine = MemoryEngine(watched, output.handle, clock=ManualClock(self._start))
+        engine = MemoryEngine(watched, output.handle, clock=ManualClock(self._start), files=files)
         for batch in _micro_batches(watched, batches):
             engine.clock.advance_to(engine.clock() + self._tick)
             engine.run(batch)
             if engine.batches in crash_after:
-                engine = MemoryEngine(watched, output.handle, snapshot=engine.snapshot())
+                state = engine.snapshot()
+                engine = MemoryEngine(watched, output.handle, snapshot=state, files=files)
         engine.close()
         return output
 
@@ -103,8 +105,14 @@ def _micro_batches(plan: PhysicalPlan, sizes: Sequence[int]) -> list[MicroBatch]
 
 
 def _plan(target: DataStream | StreamExecutionEnvironment) -> PhysicalPlan:
+    env = _environment(target)
     if isinstance(target, StreamExecutionEnvironment):
-        return plan(target.builder.peek("harness", **target._graph_settings()))
-    env = target.get_execution_environment()
+        return plan(env.builder.peek("harness", **env._graph_settings()))
     graph = env.builder.view("harness", [target.node_id], **env._graph_settings())
     return plan(with_recorder(graph, target.node_id))
+
+
+def _environment(target: DataStream | StreamExecutionEnvironment) -> StreamExecutionEnvironment:
+    if isinstance(target, StreamExecutionEnvironment):
+        return target
+    return target.get_execution_environment()

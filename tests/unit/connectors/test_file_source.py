@@ -12,6 +12,7 @@ import pytest
 
 from headrace.common import Duration, Row, Types
 from headrace.core.source import Boundedness, SplitSpec, TextFilesSpec
+from headrace.core.user_code import RecordFailure
 from headrace.datastream.connectors import (
     FileEnumeratorProvider,
     FileSource,
@@ -57,11 +58,18 @@ class TestTextLines:
         assert not watched.spec().bounded
         assert builder.process_static_file_set().build().spec().bounded
 
-    def test_charset_reaches_the_engine(self):
-        source = FileSource.for_record_stream_format(
-            StreamFormat.text_line_format("ISO-8859-1"), "a"
-        ).build()
-        assert source.spec().charset == "ISO-8859-1"
+    def test_other_charsets(self, tmp_path):
+        (tmp_path / "a.txt").write_bytes("größer\r\n\nals\n".encode("UTF-16"))
+        lines = StreamFormat.text_line_format("UTF-16")
+        source = FileSource.for_record_stream_format(lines, str(tmp_path)).build()
+        assert read_all(source) == ["größer", "", "als"]
+        assert source.produced_type() == Types.STRING()
+
+    def test_malformed_bytes_of_other_charsets_are_marked(self, tmp_path):
+        (tmp_path / "a.txt").write_bytes(b"gr\xf6sse\n")
+        lines = StreamFormat.text_line_format("ASCII")
+        source = FileSource.for_record_stream_format(lines, str(tmp_path)).build()
+        assert read_all(source) == ["gr\ufffdsse"]
 
     def test_unknown_charset(self):
         with pytest.raises(InvalidArgument, match="unknown character set 'UTF-9'"):
@@ -141,6 +149,11 @@ class TestWholeFiles:
     def test_empty_file(self, tmp_path):
         (tmp_path / "a.csv").touch()
         assert read_all(csv_source(tmp_path)) == []
+
+    def test_a_file_in_another_charset(self, tmp_path):
+        (tmp_path / "a.csv").write_bytes("Zoë,1\n".encode("latin-1"))
+        with pytest.raises(RecordFailure, match=r"a\.csv is not text in UTF-8: there is a byte"):
+            read_all(csv_source(tmp_path))
 
     def test_missing_path(self, tmp_path):
         source = csv_source(tmp_path / "poeple.csv")
