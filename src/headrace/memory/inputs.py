@@ -12,7 +12,7 @@ from headrace.core.operator import Batch
 from headrace.core.source import CollectionSpec, SplitSpec, TextFilesSpec
 from headrace.errors import SourceUnavailable, Unsupported
 from headrace.plan.physical import Vertex
-from headrace.runtime.source_task import decoder, encode_collection, encode_range
+from headrace.runtime.source_task import decoder, encode_collection, encode_ranges
 
 
 def micro_batches(vertex: Vertex, sizes: Sequence[int] = ()) -> Iterator[list[Batch]]:
@@ -74,7 +74,7 @@ def _split_batches(spec: SplitSpec) -> Iterator[list[Batch]]:
                 # Through JSON, as positions are kept in a checkpoint.
                 end = json.loads(json.dumps(enumerator.latest_position(split, start)))
                 if end != start:
-                    ranges.append(encode_range(split, start, end))
+                    ranges.append(encode_ranges([(split, start, end)]))
                 positions[split.id] = end
             if not ranges:
                 return

@@ -70,17 +70,17 @@ def _decoded(spec: TextFilesSpec, lines: list[str]) -> list[Any]:
                 for v in part]  # fmt: skip
 
 
-def encode_range(split: Split, start: Any, end: Any) -> bytes:
-    """What a reader is told to read."""
-    return pickle.dumps((split, start, end), 5)
+def encode_ranges(ranges: list[tuple[Split, Any, Any]]) -> bytes:
+    """What a reader is told to read, in this order: splits, each from a start to an end."""
+    return pickle.dumps(ranges, 5)
 
 
 def _read_splits(spec: SplitSpec, ranges: list[bytes]) -> Iterator[Batch]:
     reader = spec.source.create_reader()
     try:
         for blob in ranges:
-            split, start, end = pickle.loads(blob)
-            yield from _read_split(reader, split, start, end)
+            for split, start, end in pickle.loads(blob):
+                yield from _read_split(reader, split, start, end)
     finally:
         reader.close()
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.core.source import CollectionSpec, SourceSpec, SplitSpec, TextFilesSpec
+from headrace.core.source import (
+    CollectionSpec,
+    Source,
+    SourceSpec,
+    Split,
+    SplitSpec,
+    TextFilesSpec,
+)
 from headrace.errors import SourceUnavailable, Unsupported
 from headrace.plan.physical import Vertex
-from headrace.runtime.source_task import encode_collection, encode_range
+from headrace.runtime.source_task import encode_collection, encode_ranges
 
 
 def static_input(spark: SparkSession, vertex: Vertex) -> DataFrame:
@@ -21,21 +30,28 @@ def static_input(spark: SparkSession, vertex: Vertex) -> DataFrame:
             frame = _existing(spark, vertex, spec)
             return frame.coalesce(1) if vertex.parallelism == 1 else frame
         case SplitSpec():
-            enumerator = spec.source.create_enumerator()
-            try:
-                ranges = []
-                for split in enumerator.splits():
-                    start = enumerator.initial_position(split)
-                    end = enumerator.latest_position(split, start)
-                    while end != start:
-                        ranges.append((encode_range(split, start, end),))
-                        start, end = end, enumerator.latest_position(split, end)
-            finally:
-                enumerator.close()
-            frame = spark.createDataFrame(ranges, "row binary")
-            return frame.coalesce(vertex.parallelism)
+            rows = [(encode_ranges(ranges),) for ranges in _ranges_by_split(spec.source)]
+            return spark.createDataFrame(rows, "row binary").coalesce(vertex.parallelism)
         case _:
             raise Unsupported(f"{_label(spec)} cannot be read as a batch", origin=vertex.origin)
+
+
+def _ranges_by_split(source: Source[Any]) -> list[list[tuple[Split, Any, Any]]]:
+    """All that a bounded source has; a split is one list: one reader must read it in order."""
+    enumerator = source.create_enumerator()
+    try:
+        by_split = []
+        for split in enumerator.splits():
+            ranges = []
+            start = enumerator.initial_position(split)
+            while (end := enumerator.latest_position(split, start)) != start:
+                ranges.append((split, start, end))
+                start = end
+            if ranges:
+                by_split.append(ranges)
+        return by_split
+    finally:
+        enumerator.close()
 
 
 def _label(spec: SourceSpec | None) -> str:

@@ -24,7 +24,7 @@ from headrace.core.source import (
 )
 from headrace.errors import SourceUnavailable, Unsupported
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.source_task import encode_range
+from headrace.runtime.source_task import encode_ranges
 
 
 def stream_input(
@@ -161,7 +161,7 @@ class SplitStream(DataSourceStreamReader):
             known = begun.get(split_id)
             at = self._enumerator.initial_position(split) if known is None else known[1]
             if at != to:
-                ranges.append(InputPartition(encode_range(split, at, to)))
+                ranges.append(InputPartition(encode_ranges([(split, at, to)])))
         return ranges
 
     def read(self, partition: InputPartition) -> Iterator[tuple[bytes]]:

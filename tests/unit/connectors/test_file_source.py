@@ -22,7 +22,7 @@ from headrace.datastream.connectors import (
 from headrace.datastream.connectors.file_system import BulkFormat
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from headrace.errors import InvalidArgument, SourceUnavailable, TypeMismatch, Unsupported
-from headrace.runtime.source_task import decoder, encode_range
+from headrace.runtime.source_task import decoder, encode_ranges
 
 LINES = StreamFormat.text_line_format()
 PEOPLE = CsvSchema.builder().add_string_column("name").add_number_column("age").build()
@@ -37,7 +37,7 @@ def read_all(source: FileSource) -> list:
         start = enumerator.initial_position(split)
         end = enumerator.latest_position(split, start)
         if end != start:
-            ranges.append(encode_range(split, start, end))
+            ranges.append(encode_ranges([(split, start, end)]))
     return [value for batch in decoder(spec)(ranges) for value in batch.values]
 
 
