@@ -199,9 +199,7 @@ def build(env: StreamExecutionEnvironment, program: Program, name: str, cut: boo
         if program.watermarks
         else WatermarkStrategy.no_watermarks()
     )
-    timed = source.assign_timestamps_and_watermarks(
-        strategy.with_timestamp_assigner(RecordTime())
-    )
+    timed = source.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(RecordTime()))
     return _shaped(timed, program, name)
 
 

@@ -80,14 +80,14 @@ def test_a_record_the_function_cannot_parse(env: StreamExecutionEnvironment, mod
     )  # fmt: skip
 
 
-def test_a_huge_record_is_cut(env: StreamExecutionEnvironment, mode: str) -> None:
+def test_a_huge_record_is_cut(env: StreamExecutionEnvironment) -> None:
     stream = env.from_collection(["x" * 100_000]).map(lambda text: int(text, 36) // 0)
     text = failure(errors.UserFunctionFailed, run_whole(stream))
     assert len(text) < 2000
     says(text, "in map of operator 'Map'", "(100002 characters)")
 
 
-def test_what_cannot_travel(env: StreamExecutionEnvironment, mode: str) -> None:
+def test_what_cannot_travel(env: StreamExecutionEnvironment) -> None:
     lock = threading.Lock()
     numbers = env.from_collection([1])
     locked = numbers.map(lambda n: (n, lock)).name("Locked")
@@ -138,7 +138,7 @@ class SetsKeyedTimer(KeyedProcessFunction):
         return iter(())
 
 
-def test_timers(env: StreamExecutionEnvironment, mode: str) -> None:
+def test_timers(env: StreamExecutionEnvironment) -> None:
     numbers = env.from_collection([1])
     text = failure(errors.StateAccessError, run_whole(numbers.process(SetsTimer(5))))
     says(text, "a timer was used on a stream that is not keyed", "record: 1",
@@ -170,7 +170,7 @@ class Opaque:
     """Hashable, but not the same in another process."""
 
 
-def test_keys(env: StreamExecutionEnvironment, mode: str) -> None:
+def test_keys(env: StreamExecutionEnvironment) -> None:
     numbers = env.from_collection([7])
 
     def keyed_by(selector: Callable[[Any], Any]) -> Callable[[], Any]:
@@ -205,10 +205,12 @@ class FailsToOpen(MapFunction):
         return value
 
 
-def test_functions_that_fail(env: StreamExecutionEnvironment, mode: str) -> None:
+def test_functions_that_fail(env: StreamExecutionEnvironment) -> None:
     numbers = env.from_collection([1])
     text = failure(errors.UserFunctionFailed, run_whole(numbers.process(ReturnsNumber())))
-    says(text, "TypeError: 'int' object is not iterable", "in process_element of operator 'PROCESS'")
+    says(
+        text, "TypeError: 'int' object is not iterable", "in process_element of operator 'PROCESS'"
+    )
     text = failure(errors.UserFunctionFailed, run_whole(numbers.map(FailsToOpen())))
     says(text, "ConnectionError: no database", "in open of operator 'Map'",
          line_of('("no database")  # on purpose'))  # fmt: skip

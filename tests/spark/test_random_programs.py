@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_programs import Program, build, programs
 
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.testing import JobHarness
+from tests.spark.random_programs import Program, build, programs
 
-AT_ONCE = 10
+AT_ONCE = 15
 """Programs that run as one job on Spark, where a job costs seconds whatever it does."""
 
 
@@ -50,7 +50,7 @@ def test_cuts_and_crashes_change_nothing_in_process(program: Program) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=3, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, suppress_health_check=list(HealthCheck))
 @given(many=st.lists(programs(), min_size=AT_ONCE, max_size=AT_ONCE))
 def test_spark_gives_what_the_harness_gives(many: list[Program]) -> None:
     """The same programs in process, as one Spark batch and as one Spark stream."""

@@ -280,7 +280,7 @@ class Counted(KeyedProcessFunction):
 
 def test_two_keyed_levels(env: StreamExecutionEnvironment, mode: str, collected: Collect) -> None:
     """Counts per word, then how many words had reached each count."""
-    words = env.from_collection("to be or not to be to".split())
+    words = env.from_collection(["to", "be", "or", "not", "to", "be", "to"])
     counts = words.key_by(lambda word: word).process(Counted())
     found = collected(counts.key_by(lambda pair: pair[1]).process(Counted()).map(lambda r: r[1]))
     assert found == Counter([1, 2, 3, 4, 1, 2, 1])

@@ -59,11 +59,6 @@ class KeyScope:
 
     key: Any
 
-    def forget(self) -> None:
-        """There is no current key any more."""
-        if hasattr(self, "key"):
-            del self.key
-
     def leave(self) -> None:
         """From now on there is no current key."""
         if hasattr(self, "key"):

@@ -30,7 +30,8 @@ class Dependencies:
 
 def prepare(spark: SparkSession, dependencies: Dependencies) -> dict[str, Any]:
     """Hand the dependencies to Spark; returns what a shipment says of them."""
-    search = [path for path in (sys.path[0] or str(Path.cwd()),) if path]
+    # What this program can import, its functions can: on this machine at least.
+    search = [path or str(Path.cwd()) for path in sys.path]
     for file in dependencies.python_files:
         path = _existing(file)
         search.append(str(path if path.is_dir() or path.suffix == ".zip" else path.parent))

@@ -59,8 +59,10 @@ def _files(
     path = Path(spec.paths[0].removeprefix("file://"))
     if "://" not in spec.paths[0] and not path.exists() and "*" not in spec.paths[0]:
         raise SourceUnavailable(
-            f"{vertex.name!r}: there is no folder {spec.paths[0]}", origin=vertex.origin,
-            hint="Create it before the job starts; files put there later are read as they come.",
+            f"{vertex.name!r}: there is no file or folder {spec.paths[0]}", origin=vertex.origin,
+            hint="Create it before the job starts; files put there later are read as they come."
+            if spec.watch
+            else "Check the path; a relative one starts at the folder you run in.",
         )  # fmt: skip
     reader = spark.readStream.option("encoding", spec.charset).option("recursiveFileLookup", "true")
     if files_per_batch is not None:

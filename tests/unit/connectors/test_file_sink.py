@@ -80,9 +80,9 @@ class TestTwoPhases:
         write(sink, ["a"])
         assert list(contents(tmp_path).values()) == ["a\n"]
 
-    def test_other_batches_subtasks_operators_and_runs_add_files(self, tmp_path):
+    def test_other_batches_tasks_operators_and_runs_add_files(self, tmp_path):
         sink = flat_sink(tmp_path)
-        for change in ({}, {"batch_id": 8}, {"subtask": 0}, {"uid": "sink-2"}):
+        for change in ({}, {"batch_id": 8}, {"partition": 5}, {"uid": "sink-2"}):
             write(sink, ["a"], replace(TASK, **change))
         write(flat_sink(tmp_path), ["a"])
         assert len(contents(tmp_path)) == 5
