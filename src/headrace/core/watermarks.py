@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from headrace.core.time import Duration
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
@@ -13,13 +13,10 @@ from headrace.origin import calling_origin
 __all__ = [
     "AssignerWithPeriodicWatermarksWrapper",
     "TimestampAssigner",
-    "WatermarkAlignment",
     "WatermarkStrategy",
 ]
 
 WatermarkKind = Literal["none", "monotonous", "bounded"]
-
-_DEFAULT_UPDATE_INTERVAL = Duration.of_millis(1000)
 
 
 class TimestampAssigner(ABC):
@@ -34,15 +31,6 @@ class TimestampAssigner(ABC):
 
 
 @dataclass(frozen=True)
-class WatermarkAlignment:
-    """Sources of one group wait for each other so as not to drift apart."""
-
-    group: str
-    max_drift_ms: int
-    update_interval_ms: int
-
-
-@dataclass(frozen=True)
 class WatermarkStrategy:
     """Where timestamps come from and how watermarks follow them; each `with_` gives a new one.
 
@@ -53,8 +41,6 @@ class WatermarkStrategy:
     kind: WatermarkKind = "none"
     out_of_orderness_ms: int = 0
     assigner: TimestampAssigner | None = None
-    idle_timeout_ms: int | None = None
-    alignment: WatermarkAlignment | None = None
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
@@ -87,28 +73,18 @@ class WatermarkStrategy:
             )
         return replace(self, assigner=timestamp_assigner)
 
-    def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy:
-        """A split without records for that long no longer holds the watermark back."""
-        timeout = _millis(idle_timeout, "the idle timeout")
-        if timeout == 0:
-            raise InvalidArgument("the idle timeout must be above 0", origin=calling_origin())
-        return replace(self, idle_timeout_ms=timeout)
+    def with_idleness(self, idle_timeout: Duration) -> NoReturn:
+        """A split without records for that long would no longer hold the watermark back."""
+        raise Unsupported("idle sources are not told apart yet", origin=calling_origin())
 
     def with_watermark_alignment(
         self,
         watermark_group: str,
         max_allowed_watermark_drift: Duration,
         update_interval: Duration | None = None,
-    ) -> WatermarkStrategy:
-        """Pause a source that is ahead of its group by more than the allowed drift."""
-        if not watermark_group:
-            raise InvalidArgument("a watermark group needs a name", origin=calling_origin())
-        alignment = WatermarkAlignment(
-            watermark_group,
-            _millis(max_allowed_watermark_drift, "the allowed watermark drift"),
-            _millis(update_interval or _DEFAULT_UPDATE_INTERVAL, "the update interval"),
-        )
-        return replace(self, alignment=alignment)
+    ) -> NoReturn:
+        """A source that is ahead of its group would be paused."""
+        raise Unsupported("watermark alignment is not there yet", origin=calling_origin())
 
 
 def _millis(duration: Duration, what: str) -> int:

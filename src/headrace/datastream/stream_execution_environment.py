@@ -150,6 +150,11 @@ class StreamExecutionEnvironment(SettingsMixin):
         return plan(graph)
 
     def _graph_settings(self) -> dict[str, Any]:
+        if self.config.get_auto_watermark_interval() == 0:
+            raise Unsupported(
+                "watermarks with every record (auto-watermark interval 0) are not there yet",
+                origin=calling_origin(), hint="Leave the interval as it is: once per micro-batch.",
+            )  # fmt: skip
         return {
             "parallelism": self.get_parallelism(),
             "max_parallelism": self._max_parallelism_or_default(),
