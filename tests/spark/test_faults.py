@@ -85,11 +85,11 @@ def die_after_a_commit():
     # The worst moment: the output is there, but Spark has not noted that the batch is done.
     global committed
     committed += 1
-    if committed == 3 and not (folder / "died").exists():
+    if committed == 2 and not (folder / "died").exists():
         (folder / "died").touch()
         kill_this_process()
 
-source = Numbers(limit=400, step=40, pause=float(sys.argv[2]))
+source = Numbers(limit=240, step=40, pause=float(sys.argv[2]))
 totals = build(env, source, folder / "out", after_commit=die_after_a_commit)
 totals.print()
 env.execute()
@@ -112,12 +112,12 @@ def test_killed_driver_resumes(tmp_path: Path, repository: Path, lines_of: Lines
     first.communicate(timeout=120)
     assert first.returncode == -signal.SIGKILL
     committed = lines_of(out / "again").total()
-    assert 0 < committed < 800
+    assert 0 < committed < 480
     with start(tmp_path, repository, pause=0.3) as second:
         wait_until(lambda: lines_of(out / "again").total() > committed, seconds=120)
         second.send_signal(signal.SIGKILL)
-    assert lines_of(out / "again").total() < 800
+    assert lines_of(out / "again").total() < 480
     third = start(tmp_path, repository, pause=0)
     printed, messages = third.communicate(timeout=120)
     assert printed.endswith("finished\n"), messages[-3000:]
-    check_outputs(out, Numbers(limit=400, step=40), lines_of)
+    check_outputs(out, Numbers(limit=240, step=40), lines_of)

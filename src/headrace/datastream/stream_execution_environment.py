@@ -32,6 +32,8 @@ from headrace.spark.dependencies import Dependencies
 from headrace.spark.session import default_parallelism, requested_options
 
 _RUNTIME_MODE = "execution.runtime-mode"
+_COMPACT_AT_BYTES = "headrace.state.compact-at-bytes"
+"""How long a slot's log of changes grows before all its state is written anew."""
 _DEFAULT_NAME = "Flink Streaming Job"
 
 
@@ -160,8 +162,15 @@ class StreamExecutionEnvironment(SettingsMixin):
             "max_parallelism": self._max_parallelism_or_default(),
             "batch": self._runs_as_batch(),
             "chaining": self.is_chaining_enabled(),
-            "settings": {"job_parameters": self.config.get_global_job_parameters()},
+            "settings": self._task_settings(),
         }
+
+    def _task_settings(self) -> dict[str, Any]:
+        """What tasks want to know of the configuration."""
+        settings: dict[str, Any] = {"job_parameters": self.config.get_global_job_parameters()}
+        if self.configuration.contains_key(_COMPACT_AT_BYTES):
+            settings["compact_at_bytes"] = self.configuration.get_integer(_COMPACT_AT_BYTES, 0)
+        return settings
 
     def _runs_as_batch(self) -> bool:
         mode = self.configuration.get_string(_RUNTIME_MODE, RuntimeExecutionMode.STREAMING.name)

@@ -122,7 +122,8 @@ class SlotLog:
         if changes:
             blob = pickle.dumps(changes, 5)
             info["log_bytes"] += len(blob)
-            worth_it = info["log_bytes"] > max(_COMPACT_AT_LEAST, info["snapshot_bytes"])
+            least = task.plan.settings.get("compact_at_bytes", _COMPACT_AT_LEAST)
+            worth_it = info["log_bytes"] > max(least, info["snapshot_bytes"])
             if worth_it or len(info["logged"]) >= _MOST_LOGGED:
                 self._compact(task)
             else:
