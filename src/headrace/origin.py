@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,9 @@ from types import FrameType, TracebackType
 
 _PACKAGE = str(Path(__file__).resolve().parent)
 _EXAMPLES = str(Path(_PACKAGE) / "examples")
-_OTHERS = ("<frozen", "runpy.py", "/pyspark/", "/py4j/", "/cloudpickle/")
+_STANDARD_LIBRARY = str(Path(os.__file__).resolve().parent)
+_INSTALLED = ("/site-packages/", "/dist-packages/")
+_ENGINE = ("<frozen", "/pyspark/", "/py4j/", "/cloudpickle/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,32 +29,46 @@ class Origin:
         return f"{place}  {self.code}" if self.code else place
 
 
-def _is_users(file: str) -> bool:
+def _is_anyones(file: str) -> bool:
+    """Whether a file may hold a user's program: a script may lie among installed packages."""
     if file.startswith(_PACKAGE) and not file.startswith(_EXAMPLES):
         return False
-    return not any(part in file for part in _OTHERS)
+    if file.startswith(_STANDARD_LIBRARY) and not _is_installed(file):
+        return False
+    return not any(part in file for part in _ENGINE)
 
 
-def _origin(file: str, line: int) -> Origin:
-    return Origin(file, line, linecache.getline(file, line).strip())
+def _is_installed(file: str) -> bool:
+    return any(part in file for part in _INSTALLED)
+
+
+def _is_users(file: str) -> bool:
+    return _is_anyones(file) and not _is_installed(file)
+
+
+def _innermost(lines: list[tuple[str, int]]) -> Origin | None:
+    """Of lines in the order of their calls the last one that the user wrote."""
+    for is_wanted in (_is_users, _is_anyones):
+        for file, line in reversed(lines):
+            if is_wanted(file):
+                return Origin(file, line, linecache.getline(file, line).strip())
+    return None
 
 
 def calling_origin() -> Origin | None:
     """The innermost line on the stack that is not headrace's own."""
+    lines: list[tuple[str, int]] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if _is_users(frame.f_code.co_filename):
-            return _origin(frame.f_code.co_filename, frame.f_lineno)
+        lines.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
-    return None
+    return _innermost(lines[::-1])
 
 
 def raising_origin(trace: TracebackType | None) -> Origin | None:
     """The innermost line of the user's program in a traceback."""
-    found: Origin | None = None
+    lines: list[tuple[str, int]] = []
     while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if _is_users(file):
-            found = _origin(file, trace.tb_lineno)
+        lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
-    return found
+    return _innermost(lines)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -158,8 +159,9 @@ class Ledger(Sink[Any]):
 class _LedgerWriter(SinkWriter[Any]):
     def __init__(self, folder: Path, name: str):
         folder.mkdir(parents=True, exist_ok=True)
-        self._prepared = folder / f".{name}.{os.getpid()}.{time.monotonic_ns()}"
-        self._final = folder / name
+        # No attempt's name is ever given again: committing two of them would be seen.
+        self._final = folder / f"{name}-{uuid.uuid4().hex}"
+        self._prepared = folder / f".{self._final.name}"
         self._file = self._prepared.open("w")
         self._ready = False
 

@@ -120,7 +120,7 @@ def test_results_and_facts(env: StreamExecutionEnvironment, mode: str, tmp_path:
     result = env.execute("observed")
     assert result.get_all_accumulator_results() == {"seen": 4, "sizes": {1: 2, 2: 2}}
     assert result.get_accumulator_result("seen") == 4
-    assert result.get_metrics()["Observe"]["records"] == 4
+    assert result.get_metrics()["Observe"]["records"]["count"] == 4
     assert result.get_net_runtime() > 0
     with pytest.raises(errors.InvalidArgument, match="has no accumulator 'other'"):
         result.get_accumulator_result("other")

@@ -222,7 +222,7 @@ def test_partitioning(env: StreamExecutionEnvironment, mode: str, collected: Col
     )))  # fmt: skip
     for how in ("rebalance", "rescale"):
         assert Counter(subtask for subtask, _ in found[how]) == {0: 20, 1: 20}
-    assert set(subtask for subtask, _ in found["shuffle"]) == {0, 1}
+    assert {subtask for subtask, _ in found["shuffle"]} == {0, 1}
     assert sorted(n for _, n in found["shuffle"].elements()) == many
     assert found["everywhere"] == Counter((subtask, n) for subtask in (0, 1) for n in many)
     assert found["first"] == Counter((0, n) for n in many)

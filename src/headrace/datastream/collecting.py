@@ -62,6 +62,7 @@ class CloseableIterator(Iterator[Any]):
         if self._client is not None and not self._ended:
             self._client.cancel().result()
             self._ended = True
+            self._buffer = iter(())
 
     def __enter__(self) -> CloseableIterator:
         return self

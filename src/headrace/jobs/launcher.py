@@ -12,13 +12,14 @@ from typing import Any
 from headrace.core.job_id import JobID
 from headrace.jobs.client import JobClient
 from headrace.jobs.execution_result import JobExecutionResult
+from headrace.jobs.journal import CommitJournal
 from headrace.jobs.results import CollectListener, JobResults
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
 from headrace.spark.session import get_session
 from headrace.spark.shipment import pack
-from headrace.spark.stream import StreamRun, StreamSettings, output_identity
+from headrace.spark.stream import StreamRun, StreamSettings, journal_folder, output_identity
 from headrace.spark.stream_inputs import with_positions
 
 
@@ -48,7 +49,8 @@ def launch(
         output_id = output_identity(settings.stream, output_id)
     plan = replace(plan, settings={**plan.settings, "output_id": output_id})
     shipment = pack(plan, str(job_id), **prepare(spark, settings.dependencies))
-    results = JobResults(plan, on_collect)
+    journal = CommitJournal(journal_folder(settings.stream) if streams else None)
+    results = JobResults(plan, on_collect, journal=journal)
     done: Future[JobExecutionResult] = Future()
     stream = None
     if streams:
@@ -85,4 +87,5 @@ def _grouped(spark: Any, group: str, run: Any) -> None:
 def _stopper(spark: Any, stream: StreamRun | None, job_id: JobID) -> Any:
     if stream is not None:
         return stream.stop
-    return lambda: spark.sparkContext.cancelJobGroup(str(job_id))
+    # Also what the group is about to start: a job may be cancelled before Spark has heard of it.
+    return lambda: spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(str(job_id))

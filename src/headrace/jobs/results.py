@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace.core.metrics import merge_snapshots
 from headrace.core.sink import Sink
+from headrace.jobs.journal import CommitJournal, Committables
 from headrace.operators.sinks import WriteOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.level_task import COUNTS
@@ -33,17 +34,19 @@ class JobResults:
 
     def __init__(
         self, plan: PhysicalPlan, on_collect: Mapping[int, CollectListener] | None = None,
-        print_line: Callable[[str], None] | None = None,
+        print_line: Callable[[str], None] | None = None, journal: CommitJournal | None = None,
     ):  # fmt: skip
         self._plan = plan
         self._on_collect = dict(on_collect or {})
         self._print = print_line or _print_line
+        self._journal = journal or CommitJournal(None)
+        self._sinks = {vertex.uid: vertex for vertex in plan.vertices.values()}
         self._counts: dict[tuple[int, int], Counts] = {}
         self.batches = 0
 
     def handle(self, batch_id: int, items: Iterable[Item]) -> None:
         """Take in one batch's items, all of them or none."""
-        committables: dict[int, list[Any]] = {}
+        committables: Committables = {}
         for vertex, subtask, kind, payload in items:
             if kind == "print":
                 for line in payload:
@@ -51,12 +54,12 @@ class JobResults:
             elif kind == "collect":
                 self._on_collect[vertex](payload)
             elif kind == "commit":
-                committables.setdefault(vertex, []).extend(payload)
+                committables.setdefault(self._plan.vertices[vertex].uid, []).extend(payload)
             elif kind == COUNTS:
                 known = self._counts.setdefault((vertex, subtask), Counts())
                 known.by_incarnation[payload["incarnation"]] = payload
-        for vertex, things in committables.items():
-            self._commit(self._plan.vertices[vertex], things)
+        for uid, things in self._journal.settled(batch_id, committables).items():
+            self._commit(self._sinks[uid], things)
         self.batches += 1
 
     def _commit(self, vertex: Vertex, committables: list[Any]) -> None:

@@ -18,6 +18,7 @@ from headrace.core.source import (
     TextFilesSpec,
 )
 from headrace.core.user_code import RecordFailure, apply_all
+from headrace.runtime.line_ranges import read_range
 
 READ_AT_ONCE = 8192
 
@@ -37,10 +38,10 @@ def decoder(spec: SourceSpec) -> Decoder:
     match spec:
         case CollectionSpec():
             return _pickles
-        case TextFilesSpec(decode=None) | SocketTextSpec():
+        case SocketTextSpec():
             return lambda lines: iter((Batch(lines),))
         case TextFilesSpec():
-            return lambda lines: iter((Batch(_decoded(spec, lines)),))
+            return lambda rows: _text(spec, rows)
         case SplitSpec():
             return lambda ranges: _read_splits(spec, ranges)
         case _:
@@ -57,6 +58,14 @@ def encode_collection(values: Iterable[Any]) -> Iterator[bytes]:
 def _pickles(blobs: list[bytes]) -> Iterator[Batch]:
     for blob in blobs:
         yield Batch(pickle.loads(blob))
+
+
+def _text(spec: TextFilesSpec, rows: list[Any]) -> Iterator[Batch]:
+    """Lines as Spark read them, or ranges of files to read here."""
+    in_ranges = bool(rows) and isinstance(rows[0], bytes)
+    parts = (lines for blob in rows for lines in read_range(blob)) if in_ranges else iter((rows,))
+    for lines in parts:
+        yield Batch(lines if spec.decode is None else _decoded(spec, lines))
 
 
 def _decoded(spec: TextFilesSpec, lines: list[str]) -> list[Any]:

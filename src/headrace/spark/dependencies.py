@@ -42,6 +42,7 @@ def prepare(spark: SparkSession, dependencies: Dependencies) -> dict[str, Any]:
     return {
         "search_path": tuple(search),
         "serve_pyflink": shim.is_installed(),
+        "unpacked": bool(dependencies.archives),
         "files": {name: str(_existing(path)) for name, path in dependencies.cached_files.items()},
     }
 

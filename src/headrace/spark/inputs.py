@@ -16,6 +16,7 @@ from headrace.core.source import (
 )
 from headrace.errors import SourceUnavailable, Unsupported
 from headrace.plan.physical import Vertex
+from headrace.runtime.line_ranges import local_files, ranges_of
 from headrace.runtime.source_task import encode_collection, encode_ranges
 
 
@@ -27,6 +28,10 @@ def static_input(spark: SparkSession, vertex: Vertex) -> DataFrame:
             rows = [(blob,) for blob in encode_collection(spec.values)]
             return spark.createDataFrame(rows, "row binary").coalesce(1)
         case TextFilesSpec():
+            files = local_files(spec.paths)
+            if files is not None:
+                rows = [(blob,) for blob in ranges_of(files, vertex.parallelism)]
+                return spark.createDataFrame(rows, "row binary").coalesce(vertex.parallelism)
             frame = _existing(spark, vertex, spec)
             return frame.coalesce(1) if vertex.parallelism == 1 else frame
         case SplitSpec():

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pyspark import SparkFiles
+
 from headrace.core.source import CollectionSpec
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
+
+_HOME = str(Path.cwd())
+"""Where a worker started; it serves jobs with and without archives."""
 
 
 @dataclass(frozen=True)
@@ -22,12 +28,15 @@ class Shipment:
     search_path: tuple[str, ...] = ()
     serve_pyflink: bool = False
     files: Mapping[str, str] = field(default_factory=dict)
+    unpacked: bool = False
+    """Whether archives came along: functions then work in the folder they are unpacked to."""
 
     def plan(self) -> PhysicalPlan:
         """A fresh copy of the plan: its functions are this task's own."""
         for folder in self.search_path:
             if folder not in sys.path and Path(folder).exists():
                 sys.path.append(folder)
+        os.chdir(SparkFiles.getRootDirectory() if self.unpacked else _HOME)
         if self.serve_pyflink:
             from headrace import shim
 

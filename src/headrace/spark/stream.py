@@ -47,6 +47,11 @@ def output_identity(settings: StreamSettings, fresh: str) -> str:
     return known.read_text(encoding="utf-8")
 
 
+def journal_folder(settings: StreamSettings) -> Path | None:
+    """Where a job that can be resumed notes what it is about to commit."""
+    return None if settings.checkpoint_dir is None else _local(settings.checkpoint_dir) / "journal"
+
+
 def _local(folder: str) -> Path:
     if "://" in folder and not folder.startswith("file://"):
         raise Unsupported(
