@@ -64,7 +64,7 @@ $(STAMP): pyproject.toml | $(PY)
 	@touch $@
 
 $(PY):
-	@python="$$(sh scripts/find_python.sh 3.11 3.14)" && "$$python" scripts/make_venv.py $(VENV)
+	@python="$$(sh scripts/find_python.sh 3.11 3.13)" && "$$python" scripts/make_venv.py $(VENV)
 
 # Flink 2.3 has wheels up to Python 3.12, and its dependencies still import pkg_resources.
 $(PEER)/.installed: | $(PEER_PY)

@@ -69,13 +69,19 @@ class Run:
     output: str
 
 
+_AS_STREAM = {
+    "HEADRACE_MODE": "stream",
+    "HEADRACE_CONF": json.dumps({"headrace.stream.files-per-batch": "1"}),
+}
+
+
 def headrace(*, stream: bool = False) -> Engine:
     """headrace; with `stream`, a bounded job runs as a Spark stream, one file a micro-batch."""
     python = os.environ.get("HEADRACE_PYTHON", sys.executable)
     return Engine(
         name="headrace stream" if stream else "headrace",
         command=(python, "-m", "headrace", "run"),
-        variables={"HEADRACE_MODE": "stream"} if stream else {},
+        variables=_AS_STREAM if stream else {},
         set_up="set HEADRACE_PYTHON to an interpreter that has headrace",
     )
 

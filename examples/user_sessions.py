@@ -31,7 +31,9 @@ class Sessions(KeyedProcessFunction):
         timers = ctx.timer_service()
         before = self.ends_at.value()
         if before is not None and before < ctx.timestamp():
-            yield from self.end_session(ctx, before)  # the pause is over, but time has not come so far
+            yield from self.end_session(
+                ctx, before
+            )  # the pause is over, but time has not come so far
         elif before is not None:
             timers.delete_event_time_timer(before)
         self.ends_at.update(ctx.timestamp() + PAUSE)

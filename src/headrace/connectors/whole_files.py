@@ -24,6 +24,8 @@ __all__ = ["WholeFiles"]
 class WholeFiles(Source[Any]):
     """The files at and below some paths; those whose names begin with . or _ are passed over."""
 
+    splits_end = True
+
     def __init__(
         self, file_format: FileFormat, paths: tuple[str, ...], watch: bool, origin: Origin | None
     ):

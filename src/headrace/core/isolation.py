@@ -14,6 +14,8 @@ import uuid
 from sys import getrefcount
 from typing import Any
 
+from headrace.core.rows import Row
+
 FROZEN: frozenset[type] = frozenset(
     {int, str, float, bool, bytes, complex, type(None), decimal.Decimal, uuid.UUID,
      datetime.date, datetime.datetime, datetime.time, datetime.timedelta, range, frozenset}
@@ -29,9 +31,16 @@ def is_frozen(value: Any) -> bool:
     """Whether a value cannot change, looking into tuples."""
     if value.__class__ in FROZEN:
         return True
-    return value.__class__ is tuple and (
-        FROZEN.issuperset(map(type, value)) or all(map(is_frozen, value))
-    )
+    if value.__class__ is tuple:
+        return FROZEN.issuperset(map(type, value)) or all(map(is_frozen, value))
+    return _is_frozen_dataclass(value)
+
+
+def _is_frozen_dataclass(value: Any) -> bool:
+    described = getattr(value, "__dataclass_params__", None)
+    if described is None or not described.frozen or isinstance(value, type):
+        return False
+    return all(is_frozen(getattr(value, name)) for name in value.__dataclass_fields__)
 
 
 def isolated(value: Any) -> Any:
@@ -43,13 +52,15 @@ def isolated(value: Any) -> Any:
     kind = value.__class__
     if kind in FROZEN:
         return value
-    if kind is tuple:
+    if kind is tuple or hasattr(kind, "__dataclass_params__"):
         return value if is_frozen(value) else copy.deepcopy(value)
     if kind is dict:
         if FROZEN.issuperset(map(type, value.values())):
             return value if getrefcount(value) <= _ALONE else value.copy()
     elif kind is list and FROZEN.issuperset(map(type, value)):
         return value if getrefcount(value) <= _ALONE else value.copy()
+    elif kind is Row and FROZEN.issuperset(map(type, value)):
+        return value if getrefcount(value) <= _ALONE else copy.copy(value)
     return copy.deepcopy(value)
 
 

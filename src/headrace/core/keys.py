@@ -111,7 +111,7 @@ def subtask_of(group: int, parallelism: int, max_parallelism: int) -> int:
 class SubtaskOfKey(dict[Any, int]):
     """Looks up the owning subtask of a key, remembering what it worked out before."""
 
-    LIMIT = 1_000_000
+    LIMIT = 100_000
 
     def __init__(self, parallelism: int, max_parallelism: int):
         super().__init__()

@@ -28,6 +28,10 @@ class Batch:
     values: list[Any]
     timestamps: list[int | None] | None = None
     keys: list[Any] | None = None
+    split: str | None = None
+    """At a source: which of its splits the records are from."""
+    ends_split: bool = False
+    """At a source: the split has been read to its end."""
 
     def __len__(self) -> int:
         return len(self.values)

@@ -7,7 +7,6 @@ that is run again after a failure is committed once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from headrace.core.operator import TaskInfo
@@ -55,14 +54,3 @@ class Sink(ABC, Generic[T]):
     def create_committer(self) -> Committer[Any] | None:
         """Called beside the driver; None when writing is already visible."""
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class DriverRecords:
-    """What a subtask's sink sends to the driver: lines to print, records to collect, or
-    committables."""
-
-    vertex: int
-    subtask: int
-    kind: str
-    items: tuple[Any, ...]

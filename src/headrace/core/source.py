@@ -49,14 +49,6 @@ class SplitEnumerator(ABC):
         For a bounded source that has no more to come, the split's end.
         """
 
-    def is_finished(self, positions: dict[str, Any]) -> bool:
-        """Whether a bounded source has been read whole, given each split's position."""
-        return all(
-            split.id in positions
-            and self.latest_position(split, positions[split.id]) == positions[split.id]
-            for split in self.splits()
-        )
-
     def close(self) -> None:
         """Release what the enumerator holds."""
 
@@ -88,6 +80,10 @@ class Source(ABC, Generic[T]):
 
     @abstractmethod
     def create_reader(self) -> SplitReader[T]: ...
+
+    splits_end = False
+    """Whether splits come and go, as files do. Then one that has been read holds nobody's time
+    back; otherwise the watermark is the smallest of all splits'."""
 
     def boundedness(self) -> Boundedness:
         return Boundedness.CONTINUOUS_UNBOUNDED

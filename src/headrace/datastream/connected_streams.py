@@ -21,6 +21,7 @@ from headrace.datastream.keyed_stream import KeyedStream
 from headrace.datastream.stream import DataStream
 from headrace.errors import InvalidGraph
 from headrace.graph.nodes import OperatorNode, PartitionNode
+from headrace.operators.base import FunctionOperator
 from headrace.operators.process import BroadcastProcessOperator, CoProcessOperator
 from headrace.operators.stateless import CoFlatMapOperator, CoMapOperator
 from headrace.origin import calling_origin
@@ -30,6 +31,8 @@ def _together(
     first: DataStream, second: int, name: str, operator: Operator, declared: TypeInformation | None
 ) -> DataStream:
     env = first.get_execution_environment()
+    if isinstance(operator, FunctionOperator):
+        operator.reuses_objects = env.get_config().is_object_reuse_enabled()
     node_id = env.builder.add(
         OperatorNode, name, (first.node_id, second), operator=operator, type=declared
     )

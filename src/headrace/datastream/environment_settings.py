@@ -32,6 +32,7 @@ class SettingsMixin:
     config: ExecutionConfig
     checkpoints: CheckpointConfig
     _parallelism: int | None
+    _jobs: int
     _python_files: list[str]
     _requirements: tuple[str | None, str | None]
     _archives: dict[str, str]
@@ -142,6 +143,7 @@ class SettingsMixin:
     def _stream_settings(self) -> StreamSettings:
         enabled = self.checkpoints.is_checkpointing_enabled()
         return StreamSettings(
+            job_number=self._jobs,
             checkpoint_dir=self.configuration.get_string(_CHECKPOINTS, "") or None,
             interval_ms=self.checkpoints.get_checkpoint_interval() if enabled else 0,
             files_per_batch=self.configuration.get_integer(_FILES_PER_BATCH, 0) or None,

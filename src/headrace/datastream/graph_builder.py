@@ -34,7 +34,7 @@ class GraphBuilder:
 
     def change(self, node_id: int, **fields: Any) -> None:
         node = self._nodes[node_id]
-        while isinstance(node, SideOutputNode):
+        if isinstance(node, SideOutputNode):
             raise InvalidGraph(
                 "a side output has no name, uid or parallelism of its own",
                 origin=calling_origin(),

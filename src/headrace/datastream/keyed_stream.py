@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.core.exchange import Exchange, Hash
 from headrace.core.functions import FilterFunction, FlatMapFunction, MapFunction, ReduceFunction
@@ -129,6 +129,13 @@ class KeyedStream(DataStream):
             f"a keyed stream cannot be distributed by {exchange.label.lower()}: its keys decide",
             origin=calling_origin(), hint="Distribute before key_by(...) or after an operation.",
         )  # fmt: skip
+
+    def _change(self, **fields: Any) -> NoReturn:
+        raise InvalidGraph(
+            f"a keyed stream has no {' or '.join(fields).replace('_', ' ')} of its own",
+            origin=calling_origin(),
+            hint="Set it on the operation that follows key_by(...), or on the one before.",
+        )
 
     def window(self, window_assigner: Any) -> Any:
         raise Unsupported("windows are not there yet", origin=calling_origin())

@@ -47,6 +47,7 @@ class StreamExecutionEnvironment(SettingsMixin):
         self.config = ExecutionConfig(self.configuration)
         self.checkpoints = CheckpointConfig(self.configuration)
         self._parallelism: int | None = None
+        self._jobs = 0
         self._python_files: list[str] = []
         self._requirements: tuple[str | None, str | None] = (None, None)
         self._archives: dict[str, str] = {}
@@ -142,9 +143,9 @@ class StreamExecutionEnvironment(SettingsMixin):
         self, job_name: str | None = None, on_collect: Mapping[int, CollectListener] | None = None
     ) -> JobClient:
         graph = self.builder.take(job_name or _DEFAULT_NAME, **self._graph_settings())
-        names = {node.id: node.id for node in graph}
+        self._jobs += 1
         physical = self._plan(graph)
-        listeners = {_moved(graph, physical, names[id]): put
+        listeners = {_moved(graph, physical, id): put
                      for id, put in (on_collect or {}).items()}  # fmt: skip
         return launch(physical, self._job_settings(), listeners)
 

@@ -10,7 +10,6 @@ from headrace.core.exchange import Exchange
 from headrace.core.operator import Operator
 from headrace.core.source import SourceSpec
 from headrace.core.types import TypeInformation
-from headrace.core.watermarks import WatermarkStrategy
 from headrace.errors import InvalidGraph
 from headrace.origin import Origin
 
@@ -42,7 +41,6 @@ class SourceNode(Node):
     """Where records come from."""
 
     spec: SourceSpec
-    watermarks: WatermarkStrategy | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

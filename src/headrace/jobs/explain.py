@@ -9,6 +9,7 @@ from headrace.plan.explain import job_graph_text
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.batch import lower_batch
 from headrace.spark.dependencies import prepare
+from headrace.spark.job_folder import job_folder
 from headrace.spark.session import get_session
 from headrace.spark.shipment import pack
 from headrace.spark.stream import StreamRun
@@ -25,7 +26,8 @@ def explain(graph: Graph, plan: PhysicalPlan, settings: JobSettings) -> str:
         plan = with_positions(plan)
     shipment = pack(plan, "explain", **prepare(spark, settings.dependencies))
     if streams:
-        frame = StreamRun(spark, plan, shipment, lambda *_: None, settings.stream).lower()
+        folder = job_folder(None, 1)
+        frame = StreamRun(spark, plan, shipment, lambda *_: None, settings.stream, folder).lower()
     else:
         frame = lower_batch(spark, plan, shipment)
     physical = frame._jdf.queryExecution().simpleString()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Thread
 from typing import Any
 
@@ -17,9 +18,10 @@ from headrace.jobs.results import CollectListener, JobResults
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
+from headrace.spark.job_folder import job_folder
 from headrace.spark.session import get_session
 from headrace.spark.shipment import pack
-from headrace.spark.stream import StreamRun, StreamSettings, journal_folder, output_identity
+from headrace.spark.stream import StreamRun, StreamSettings
 from headrace.spark.stream_inputs import with_positions
 
 
@@ -42,46 +44,43 @@ def launch(
     """Start a job; the client is how to wait for it or stop it."""
     job_id = JobID()
     spark = get_session(settings.spark)
-    streams = settings.as_stream or not plan.bounded
     output_id = str(job_id)
-    if streams:
+    folder = None
+    if settings.as_stream or not plan.bounded:
         plan = with_positions(plan)
-        output_id = output_identity(settings.stream, output_id)
+        folder = job_folder(settings.stream.checkpoint_dir, settings.stream.job_number)
+        output_id = folder.claim(plan, output_id)
     plan = replace(plan, settings={**plan.settings, "output_id": output_id})
     shipment = pack(plan, str(job_id), **prepare(spark, settings.dependencies))
-    journal = CommitJournal(journal_folder(settings.stream) if streams else None)
+    journal = CommitJournal(folder.journal if folder is not None else None)
     results = JobResults(plan, on_collect, journal=journal)
-    done: Future[JobExecutionResult] = Future()
     stream = None
-    if streams:
-        stream = StreamRun(spark, plan, shipment, results.handle, settings.stream)
-
-    def run() -> None:
-        started = time.monotonic()
-        try:
-            if stream is None:
-                run_batch(spark, plan, shipment, results.handle)
-            else:
-                stream.run()
-        except BaseException as error:
-            done.set_exception(error)
-            return
-        elapsed = int((time.monotonic() - started) * 1000)
-        done.set_result(
-            JobExecutionResult(job_id, elapsed, results.accumulators(), results.metrics())
-        )
-
-    client = JobClient(job_id, done, results, _stopper(spark, stream, job_id))
-    thread = Thread(target=_grouped, args=(spark, str(job_id), run), daemon=True,
-                    name=f"headrace-{job_id}")  # fmt: skip
-    thread.start()
-    return client
+    work: Callable[[], None] = partial(run_batch, spark, plan, shipment, results.handle)
+    if folder is not None:
+        stream = StreamRun(spark, plan, shipment, results.handle, settings.stream, folder)
+        work = stream.run
+    done: Future[JobExecutionResult] = Future()
+    Thread(
+        target=_run, args=(spark, job_id, work, results, done), daemon=True,
+        name=f"headrace-{job_id}",
+    ).start()  # fmt: skip
+    return JobClient(job_id, done, results, _stopper(spark, stream, job_id))
 
 
-def _grouped(spark: Any, group: str, run: Any) -> None:
+def _run(
+    spark: Any, job_id: JobID, work: Callable[[], None], results: JobResults,
+    done: Future[JobExecutionResult],
+) -> None:  # fmt: skip
     # The group is how a running batch is found again to be cancelled.
-    spark.sparkContext.setJobGroup(group, "headrace", interruptOnCancel=True)
-    run()
+    spark.sparkContext.setJobGroup(str(job_id), "headrace", interruptOnCancel=True)
+    started = time.monotonic()
+    try:
+        work()
+    except BaseException as error:
+        done.set_exception(error)
+        return
+    elapsed = int((time.monotonic() - started) * 1000)
+    done.set_result(JobExecutionResult(job_id, elapsed, results.accumulators(), results.metrics()))
 
 
 def _stopper(spark: Any, stream: StreamRun | None, job_id: JobID) -> Any:

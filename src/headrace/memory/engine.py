@@ -18,6 +18,7 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.envelope import ANY_SPLIT, Envelope
 from headrace.runtime.level_task import LevelTask, Row
 from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
+from headrace.runtime.pickling import dumps
 
 DriverItem = tuple[int, int, str, Any]
 OnItems = Callable[[int, list[DriverItem]], None]
@@ -86,14 +87,17 @@ class MemoryEngine:
             changes = task.state.take_changes()
             if changes:
                 # Pickled at once: a value changed in place later must not change the past.
-                self._logs[place].append(pickle.dumps(changes, 5))
+                self._logs[place].append(dumps(changes))
         self._on_items(self.batches, items)
 
     def _read(self, source: int, task: LevelTask, batch: MicroBatch) -> Iterator[Row]:
         task.begin_batch(self.batches, 0)
         for records in batch.records.get(source, ()):
             # As a blob: functions get copies of the records, here as in a worker.
+            task.begin_split(records.split)
             yield from task.feed_blob(Envelope([(source, 0, records)]).encode())
+            if records.ends_split:
+                task.end_split(records.split)
         if source in batch.watermarks:
             news = Envelope(watermarks={source: {ANY_SPLIT: batch.watermarks[source]}})
             yield from task.feed_blob(news.encode())
@@ -114,7 +118,7 @@ class MemoryEngine:
         """All state between two micro-batches: as it was logged, or `compact`ed."""
         if compact:
             self._logs = {
-                place: [pickle.dumps(part, 5) for part in task.state.snapshot(_CHUNK_KEYS)]
+                place: [dumps(part) for part in task.state.snapshot(_CHUNK_KEYS)]
                 for place, task in self._slots.items()
             }
         return pickle.dumps((self.batches, self.clock(), self._logs), 5)

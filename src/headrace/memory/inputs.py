@@ -74,7 +74,11 @@ def _split_batches(spec: SplitSpec) -> Iterator[list[Batch]]:
                 # Through JSON, as positions are kept in a checkpoint.
                 end = json.loads(json.dumps(enumerator.latest_position(split, start)))
                 if end != start:
-                    ranges.append(encode_ranges([(split, start, end)]))
+                    ranges.append(
+                        encode_ranges(
+                            [(split, start, end, enumerator.latest_position(split, end) == end)]
+                        )
+                    )
                 positions[split.id] = end
             if not ranges:
                 return

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import repeat
 from typing import Any
 
 from headrace.core.isolation import FROZEN, isolated
 from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, Batch, Context
 from headrace.core.state import ValueState, ValueStateDescriptor
 from headrace.core.user_code import RecordFailure
-from headrace.operators.base import FunctionOperator, Stamps
+from headrace.operators.base import FunctionOperator
 
 _STATE = ValueStateDescriptor("reduced")
 
@@ -47,16 +46,13 @@ class ReduceOperator(FunctionOperator):
                 else:
                     new = reduce(old, value)
                 state.update(new)
-                # The state keeps the object, and the next reduce may change it.
-                out.append(new if new.__class__ in FROZEN else isolated(new))
+                if not self.only_final:
+                    # The state keeps the object, and the next reduce may change it.
+                    out.append(new if new.__class__ in FROZEN else isolated(new))
         except Exception as error:
             raise RecordFailure(error, "reduce", value, key) from error
         if not self.only_final:
             self.ctx.emit(out, batch.timestamps)
 
     def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
-        self.ctx.emit([self._state.value()], _end_of_time())
-
-
-def _end_of_time() -> Stamps:
-    return list(repeat(MAX_TIMESTAMP, 1))
+        self.ctx.emit([self._state.value()], [MAX_TIMESTAMP])

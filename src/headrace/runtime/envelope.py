@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.core.operator import Batch
+from headrace.runtime.pickling import dumps
 
-Watermarks = dict[int, dict[int, int]]
+Watermarks = dict[int, dict[str, int]]
 """For each origin (a source or assigner) the watermark of each of its splits."""
 
-ANY_SPLIT = -1
+ANY_SPLIT = ""
 """The split of a source whose parts are read within one micro-batch and then gone."""
 
 
@@ -33,7 +34,7 @@ class Envelope:
     def encode(self) -> bytes:
         records = [(vertex, side, batch.values, batch.timestamps, batch.keys)
                    for vertex, side, batch in self.records]  # fmt: skip
-        return pickle.dumps((records, self.watermarks, self.driver, self.final), 5)
+        return dumps((records, self.watermarks, self.driver, self.final))
 
     @staticmethod
     def decode(blob: bytes) -> Envelope:

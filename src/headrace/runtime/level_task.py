@@ -78,21 +78,42 @@ class LevelTask:
 
     def begin_batch(self, batch_id: int, attempt: int) -> None:
         """Another micro-batch starts; what it does must not depend on the ones before it."""
-        self._outbox.begin_batch()
+        self._outbox.begin_batch(batch_id)
         self._final = False
         for task in self.tasks.values():
             task.begin_batch(batch_id, attempt)
 
     def feed(self, vertex: int, batch: Batch, side: int = 0) -> Iterator[Row]:
         """Hand records to an operator; yields output that is ready to go."""
+        self.begin_split(batch.split)
         self.tasks[vertex].receive(side, batch)
+        if batch.ends_split:
+            self.end_split(batch.split)
         yield from self._outbox.take_full()
+
+    def begin_split(self, split: str | None) -> None:
+        """The records that follow are of one split of the source."""
+        for task in self._timekeepers():
+            task.split = split or ANY_SPLIT
+            task.reported.setdefault(task.split, MIN_TIMESTAMP)
+
+    def end_split(self, split: str | None) -> None:
+        """A split has been read to its end: it holds nobody's time back any more."""
+        for task in self._timekeepers():
+            task.reported[split or ANY_SPLIT] = MAX_TIMESTAMP
+
+    def _timekeepers(self) -> list[VertexTask]:
+        return [task for task in self.tasks.values() if task.operator.makes_watermarks]
 
     def feed_blob(self, blob: bytes) -> Iterator[Row]:
         """Hand over what another level sent."""
         envelope = Envelope.decode(blob)
         for vertex, side, batch in envelope.records:
-            self.tasks[vertex].receive(side, batch)
+            task = self.tasks.get(vertex)
+            if task is None:  # bound for a later level, on the slot it is on already
+                self._outbox.pass_on(self.subtask, vertex, side, batch)
+            else:
+                task.receive(side, batch)
         for item in envelope.driver:
             self._outbox.to_driver(item)
         if envelope.watermarks:
@@ -100,6 +121,11 @@ class LevelTask:
         self._final = self._final or envelope.final
         self.fire_processing_time()
         yield from self._outbox.take_full()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last batch was the last of all."""
+        return self._final
 
     def mark_final(self) -> None:
         """No source will give another record."""
@@ -125,6 +151,7 @@ class LevelTask:
                 task.advance_processing_time(MAX_TIMESTAMP)
             if self._final:
                 task.finish()
+            yield from self._outbox.take_full()
         for task in self.tasks.values():
             task.end_batch()
             counts = {"incarnation": self._incarnation, **task.counts()}
@@ -135,15 +162,16 @@ class LevelTask:
         yield from self._outbox.take_all(table, self._final)
 
     def _report_watermarks(self) -> None:
-        split = self.subtask if self.level else ANY_SPLIT
-        self._take_in(
-            {id: {split: task.reported_watermark} for id, task in self.tasks.items()
-             if task.operator.makes_watermarks}
-        )  # fmt: skip
+        for task in self._timekeepers():
+            if self.level == 0:
+                self._take_in({task.vertex.id: task.reported})
+            elif self.subtask < task.vertex.parallelism:
+                newest = max(task.reported.values(), default=MIN_TIMESTAMP)
+                self._take_in({task.vertex.id: {str(self.subtask): newest}})
 
     # The watermarks heard of so far are state: they must not go back after a failure.
 
-    def _table(self) -> MapState[int, dict[int, int]]:
+    def _table(self) -> MapState[int, dict[str, int]]:
         return self.state.broadcast(_ENGINE_UID, _WATERMARKS)  # type: ignore[return-value]
 
     def _watermarks(self) -> Watermarks:

@@ -26,12 +26,13 @@ class Outbox:
         self._records: list[list[tuple[int, int, Batch]]] = [[] for _ in range(slots)]
         self._sizes = [0] * slots
         self._driver: list[tuple[int, int, str, Any]] = []
-        self._restarts: list[Callable[[], None]] = []
+        self._full: list[tuple[int, bytes]] = []
+        self._restarts: list[Callable[[int], None]] = []
 
-    def begin_batch(self) -> None:
+    def begin_batch(self, batch_id: int) -> None:
         """Choices that depend on position start over, so that a retry repeats them."""
         for restart in self._restarts:
-            restart()
+            restart(batch_id)
 
     def sender(self, edge: Edge, target: Vertex, sender: int) -> Callable[[Batch], None]:
         """A function that sends batches along an edge."""
@@ -40,10 +41,11 @@ class Outbox:
         split = edge.exchange.splitter(sender, parallelism, target.max_parallelism)
         vertex, side = edge.target, edge.side
 
-        def restart() -> None:
+        def restart(batch_id: int) -> None:
             nonlocal split
             assert edge.exchange is not None
-            split = edge.exchange.splitter(sender, parallelism, target.max_parallelism)
+            first = sender + batch_id  # small batches must not all begin with the same slot
+            split = edge.exchange.splitter(first, parallelism, target.max_parallelism)
 
         if edge.exchange.positional:
             self._restarts.append(restart)
@@ -51,26 +53,32 @@ class Outbox:
         def send(batch: Batch) -> None:
             try:
                 for slot, part in split(batch):
-                    self._records[slot].append((vertex, side, part))
-                    self._sizes[slot] += len(part.values)
+                    self.pass_on(slot, vertex, side, part)
             except RecordFailure as failure:
                 raise report(failure, target.name, target.uid) from failure.error
 
         return send
 
+    def pass_on(self, slot: int, vertex: int, side: int, batch: Batch) -> None:
+        """Send a batch to a slot."""
+        self._records[slot].append((vertex, side, batch))
+        self._sizes[slot] += len(batch.values)
+        if self._sizes[slot] >= self.BLOB_RECORDS:
+            self._full.append((slot, Envelope(self._take(slot)).encode()))
+
     def to_driver(self, item: tuple[int, int, str, Any]) -> None:
         self._driver.append(item)
 
     def take_full(self) -> Iterator[tuple[int, bytes]]:
-        """Blobs of the slots that have enough."""
-        for slot, size in enumerate(self._sizes):
-            if size >= self.BLOB_RECORDS:
-                yield slot, Envelope(self._take(slot)).encode()
+        """The blobs that are large enough to go."""
+        full, self._full = self._full, []
+        yield from full
         if len(self._driver) > 64:
             yield self._take_driver()
 
     def take_all(self, watermarks: Watermarks, final: bool = False) -> Iterator[tuple[int, bytes]]:
         """What is left, with the watermarks for every slot, at the end of a batch."""
+        yield from self.take_full()
         if self._driver:
             yield self._take_driver()
         if not self._last:

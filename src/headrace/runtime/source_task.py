@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
+from headrace.core.isolation import FROZEN, isolated, isolated_all
 from headrace.core.operator import Batch, Operator
 from headrace.core.source import (
     CollectionSpec,
@@ -19,8 +20,12 @@ from headrace.core.source import (
 )
 from headrace.core.user_code import RecordFailure, apply_all
 from headrace.runtime.line_ranges import read_range
+from headrace.runtime.pickling import dumps_for_workers
 
 READ_AT_ONCE = 8192
+
+Range = tuple[Split, Any, Any, bool]
+"""A split, from where, up to where, and whether that is its end."""
 
 Decoder = Callable[[list[Any]], Iterator[Batch]]
 """Turns the column a source's rows have (lines, pickles or split ranges) into batches."""
@@ -28,6 +33,8 @@ Decoder = Callable[[list[Any]], Iterator[Batch]]
 
 class SourceOperator(Operator):
     """Passes on what was read; the source's declared type is applied on the way out."""
+
+    makes_watermarks = True
 
     def receive(self, side: int, batch: Batch) -> None:
         self.ctx.emit(batch.values, batch.timestamps)
@@ -52,7 +59,10 @@ def encode_collection(values: Iterable[Any]) -> Iterator[bytes]:
     """The pickles `_pickles` reads."""
     items = iter(values)
     while part := list(islice(items, READ_AT_ONCE)):
-        yield pickle.dumps(part, 5)
+        if len(set(map(id, part))) < len(part):
+            # An object that is there twice would be one object for the functions, too.
+            part = isolated_all(part)
+        yield dumps_for_workers(part)
 
 
 def _pickles(blobs: list[bytes]) -> Iterator[Batch]:
@@ -79,8 +89,8 @@ def _decoded(spec: TextFilesSpec, lines: list[str]) -> list[Any]:
                 for v in part]  # fmt: skip
 
 
-def encode_ranges(ranges: list[tuple[Split, Any, Any]]) -> bytes:
-    """What a reader is told to read, in this order: splits, each from a start to an end."""
+def encode_ranges(ranges: list[Range]) -> bytes:
+    """What a reader is told to read, in this order."""
     return pickle.dumps(ranges, 5)
 
 
@@ -88,8 +98,13 @@ def _read_splits(spec: SplitSpec, ranges: list[bytes]) -> Iterator[Batch]:
     reader = spec.source.create_reader()
     try:
         for blob in ranges:
-            for split, start, end in pickle.loads(blob):
-                yield from _read_split(reader, split, start, end)
+            for split, start, end, ends in pickle.loads(blob):
+                name = None if spec.source.splits_end else split.id
+                for batch in _read_split(reader, split, start, end):
+                    batch.split = name
+                    yield batch
+                if ends and name is not None:
+                    yield Batch([], split=name, ends_split=True)
     finally:
         reader.close()
 
@@ -99,7 +114,9 @@ def _read_split(reader: SplitReader[Any], split: Split, start: Any, end: Any) ->
     records = iter(reader.read(split, start, end))
     while True:
         try:
-            part = list(islice(records, READ_AT_ONCE))
+            # A reader may fill one object again and again.
+            part = [record if record.__class__ in FROZEN else isolated(record)
+                    for record in islice(records, READ_AT_ONCE)]  # fmt: skip
         except RecordFailure:
             raise
         except Exception as error:

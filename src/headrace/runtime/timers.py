@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.core.operator import EVENT_TIME, PROCESSING_TIME, KeyScope
 
+_DEAD_AT_MOST = 1000
 _DOMAINS = (EVENT_TIME, PROCESSING_TIME)
 
 
@@ -52,6 +53,14 @@ class TimerQueue:
         self._alive[domain].pop((timestamp, key), None)
         if self.logged:
             self._changed[domain, timestamp, key] = False
+        if len(self._heaps[domain]) > 2 * len(self._alive[domain]) + _DEAD_AT_MOST:
+            self._sweep(domain)
+
+    def _sweep(self, domain: str) -> None:
+        """Throw deleted timers out of the heap: those set far ahead would stay for long."""
+        heap = self._heaps[domain]
+        heap[:] = [(time, number, key) for (time, key), number in self._alive[domain].items()]
+        heapq.heapify(heap)
 
     def next_time(self, domain: str) -> int | None:
         """When the earliest timer is due."""

@@ -22,6 +22,7 @@ from headrace.core.types import TypeInformation
 from headrace.core.user_code import RecordFailure, apply_all, report
 from headrace.errors import StateAccessError
 from headrace.plan.physical import Vertex
+from headrace.runtime.envelope import ANY_SPLIT
 from headrace.runtime.subtask_state import SubtaskState
 
 Receiver = Callable[[Batch], None]
@@ -44,7 +45,9 @@ class VertexTask:
         self.scope = state.scope(vertex.uid)
         self.timers = state.timers(vertex.uid)
         self.watermark = MIN_TIMESTAMP
-        self.reported_watermark = MIN_TIMESTAMP
+        self.split = ANY_SPLIT
+        self.reported: dict[str, int] = {}
+        """For each split, how far the operator says time has come."""
         self.metrics = MetricGroup()
         self.accumulators: dict[str, Any] = {}
         self.records_in = 0
@@ -56,6 +59,7 @@ class VertexTask:
         self._sides: dict[str, list[Receiver]] = {}
         self._shape = _shaper(vertex.type)
         self._shape_side = {tag: _shaper(kind) for tag, kind in vertex.tag_types.items()}
+        self._broadcasts: dict[str, State] = {}
         self._held: tuple[list[Any], Stamps] | None = None
 
     def connect(self, receiver: Receiver, tag: str | None) -> None:
@@ -69,7 +73,10 @@ class VertexTask:
         return self._state.keyed(self.vertex.uid, descriptor)
 
     def broadcast_state(self, descriptor: StateDescriptor) -> State:
-        return self._state.broadcast(self.vertex.uid, descriptor)
+        name = descriptor.name
+        if name not in self._broadcasts:  # asked for with every record
+            self._broadcasts[name] = self._state.broadcast(self.vertex.uid, descriptor)
+        return self._broadcasts[name]
 
     def emit(self, values: list[Any], timestamps: Stamps | None) -> None:
         if self._held is not None:
@@ -101,8 +108,8 @@ class VertexTask:
         self._send_to_driver((self.vertex.id, self.task.subtask, kind, items))
 
     def report_watermark(self, watermark: int) -> None:
-        if watermark > self.reported_watermark:
-            self.reported_watermark = watermark
+        if watermark > self.reported.get(self.split, MIN_TIMESTAMP):
+            self.reported[self.split] = watermark
 
     # What the engine tells the operator.
 

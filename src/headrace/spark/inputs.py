@@ -10,14 +10,13 @@ from headrace.core.source import (
     CollectionSpec,
     Source,
     SourceSpec,
-    Split,
     SplitSpec,
     TextFilesSpec,
 )
 from headrace.errors import SourceUnavailable, Unsupported
 from headrace.plan.physical import Vertex
 from headrace.runtime.line_ranges import local_files, ranges_of
-from headrace.runtime.source_task import encode_collection, encode_ranges
+from headrace.runtime.source_task import Range, encode_collection, encode_ranges
 
 
 def static_input(spark: SparkSession, vertex: Vertex) -> DataFrame:
@@ -41,20 +40,20 @@ def static_input(spark: SparkSession, vertex: Vertex) -> DataFrame:
             raise Unsupported(f"{_label(spec)} cannot be read as a batch", origin=vertex.origin)
 
 
-def _ranges_by_split(source: Source[Any]) -> list[list[tuple[Split, Any, Any]]]:
+def _ranges_by_split(source: Source[Any]) -> list[list[Range]]:
     """All that a bounded source has; a split is one list: one reader must read it in order."""
     enumerator = source.create_enumerator()
+    by_split: dict[str, list[Range]] = {}
     try:
-        by_split = []
-        for split in enumerator.splits():
-            ranges = []
-            start = enumerator.initial_position(split)
-            while (end := enumerator.latest_position(split, start)) != start:
-                ranges.append((split, start, end))
-                start = end
-            if ranges:
-                by_split.append(ranges)
-        return by_split
+        # Asked until nothing new appears, as a stream would ask.
+        while new := [split for split in enumerator.splits() if split.id not in by_split]:
+            for split in new:
+                ranges = by_split.setdefault(split.id, [])
+                start = enumerator.initial_position(split)
+                while (end := enumerator.latest_position(split, start)) != start:
+                    ranges.append((split, start, end, False))
+                    start = end
+        return [ranges for ranges in by_split.values() if ranges]
     finally:
         enumerator.close()
 

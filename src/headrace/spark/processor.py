@@ -17,6 +17,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from headrace.runtime.level_task import LevelTask
+from headrace.runtime.pickling import dumps
 from headrace.spark.failures import reported
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import (
@@ -61,13 +62,16 @@ class SlotProcessor(StatefulProcessor):
                     yield from _rows(task.feed_blob(bytes(blob)))
                 yield from _rows(task.end_batch())
             nonce = self._log.append(task)
-            _REPLICAS[self._shipment.run_id, self._level, slot] = (nonce, task)
+            if task.ended:
+                task.close()
+            else:
+                _REPLICAS[self._shipment.run_id, self._level, slot] = (nonce, task)
 
     def _caught_up(self, slot: int) -> LevelTask:
         """The slot's task with its state as of the last completed batch."""
         run_id = self._shipment.run_id
         for other in [identity for identity in _REPLICAS if identity[0] != run_id]:
-            del _REPLICAS[other]
+            _REPLICAS.pop(other)[1].abandon()
         drop_other_runs(run_id)
         # Taken out until the batch is through: a failed one must not leave its traces.
         nonce, task = _REPLICAS.pop((run_id, self._level, slot), (None, None))
@@ -120,7 +124,7 @@ class SlotLog:
         nonce = uuid.uuid4().hex
         changes = task.state.take_changes()
         if changes:
-            blob = pickle.dumps(changes, 5)
+            blob = dumps(changes)
             info["log_bytes"] += len(blob)
             least = task.plan.settings.get("compact_at_bytes", _COMPACT_AT_LEAST)
             worth_it = info["log_bytes"] > max(least, info["snapshot_bytes"])
@@ -141,7 +145,7 @@ class SlotLog:
             self._log.removeKey((version,))
         count = size = 0
         for count, part in enumerate(task.state.snapshot(_CHUNK_KEYS), start=1):
-            blob = pickle.dumps(part, 5)
+            blob = dumps(part)
             size += len(blob)
             self._snapshot.updateValue((count - 1,), (blob,))
         for chunk in range(count, info["chunks"]):

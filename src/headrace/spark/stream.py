@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import array, col, element_at, lit
 from pyspark.sql.streaming.query import StreamingQuery
 
-from headrace.errors import Unsupported
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.level_task import WAKE
 from headrace.spark.batch import OnResults, driver_items
 from headrace.spark.control import Control
 from headrace.spark.failures import from_spark
+from headrace.spark.job_folder import JobFolder
 from headrace.spark.processor import SlotProcessor
 from headrace.spark.shipment import Shipment
 from headrace.spark.slots import slot_labels
@@ -30,35 +28,12 @@ class StreamSettings:
     """How a stream is run."""
 
     checkpoint_dir: str | None = None
+    job_number: int = 1
+    """Which of the program's jobs this is: each has a folder of its own."""
     interval_ms: int = 0
     """How often a micro-batch starts; 0: as soon as the one before has finished."""
     files_per_batch: int | None = None
     """How many new files a micro-batch reads at most."""
-
-
-def output_identity(settings: StreamSettings, fresh: str) -> str:
-    """The name of a job's output: `fresh`, unless the job is resumed and has one already."""
-    if settings.checkpoint_dir is None:
-        return fresh
-    known = _local(settings.checkpoint_dir) / "output-id"
-    if not known.exists():
-        known.parent.mkdir(parents=True, exist_ok=True)
-        known.write_text(fresh, encoding="utf-8")
-    return known.read_text(encoding="utf-8")
-
-
-def journal_folder(settings: StreamSettings) -> Path | None:
-    """Where a job that can be resumed notes what it is about to commit."""
-    return None if settings.checkpoint_dir is None else _local(settings.checkpoint_dir) / "journal"
-
-
-def _local(folder: str) -> Path:
-    if "://" in folder and not folder.startswith("file://"):
-        raise Unsupported(
-            f"checkpoints go to a local folder so far, not to {folder}",
-            hint="Give a path that every machine of the cluster can reach, for instance on NFS.",
-        )
-    return Path(folder.removeprefix("file://")).resolve()
 
 
 class StreamRun:
@@ -66,16 +41,15 @@ class StreamRun:
 
     def __init__(
         self, spark: SparkSession, plan: PhysicalPlan, shipment: Shipment, on_results: OnResults,
-        settings: StreamSettings,
+        settings: StreamSettings, folder: JobFolder,
     ):  # fmt: skip
         self._spark = spark
         self._plan = plan
         self._shipment = shipment
         self._on_results = on_results
         self._settings = settings
-        base = settings.checkpoint_dir
-        self._folder = Path(tempfile.mkdtemp(prefix="headrace-")) if base is None else _local(base)
-        self._control = Control(self._folder / "control")
+        self._folder = folder
+        self._control = Control(folder.control)
         self._query: StreamingQuery | None = None
         self._started = threading.Event()
         self._stop_asked = False
@@ -85,7 +59,7 @@ class StreamRun:
         if self._plan.last_level > 0:
             self._spark.conf.set("spark.sql.shuffle.partitions", str(self._plan.parallelism))
         try:
-            resumed = (self._folder / "checkpoint" / "commits").exists()
+            resumed = self._folder.resumes
             query = self._query = self._start()
             self._started.set()
             if resumed:
@@ -121,7 +95,7 @@ class StreamRun:
         writer = (
             self.lower().writeStream.foreachBatch(self._take)
             .outputMode("append")
-            .option("checkpointLocation", str(self._folder / "checkpoint"))
+            .option("checkpointLocation", str(self._folder.checkpoint))
         )  # fmt: skip
         if self._settings.interval_ms:
             writer = writer.trigger(processingTime=f"{self._settings.interval_ms} milliseconds")

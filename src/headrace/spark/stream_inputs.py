@@ -142,6 +142,7 @@ class SplitStream(DataSourceStreamReader):
 
     def __init__(self, source: Source[Any]):
         self._enumerator = source.create_enumerator()
+        self._bounded = source.boundedness() is Boundedness.BOUNDED
 
     def initialOffset(self) -> dict[str, Any]:
         return _offset({split.id: [split.info, self._enumerator.initial_position(split)]
@@ -163,7 +164,8 @@ class SplitStream(DataSourceStreamReader):
             known = begun.get(split_id)
             at = self._enumerator.initial_position(split) if known is None else known[1]
             if at != to:
-                ranges.append(InputPartition(encode_ranges([(split, at, to)])))
+                ends = self._bounded and self._enumerator.latest_position(split, to) == to
+                ranges.append(InputPartition(encode_ranges([(split, at, to, ends)])))
         return ranges
 
     def read(self, partition: InputPartition) -> Iterator[tuple[bytes]]:

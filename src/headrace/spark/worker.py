@@ -72,6 +72,7 @@ def read_source(shipment: Shipment, source: int, *, final: bool, keep: bool) -> 
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with reported() as reporting:
+            drop_other_runs(shipment.run_id)
             identity = (shipment.run_id, 0, source, partition())
             task = _KEPT.pop(identity, None) or level_task(shipment, 0, partition(), source=source)
             vertex = task.plan.vertices[source]
@@ -138,4 +139,4 @@ def _keep_or_close(identity: tuple[Any, ...], task: LevelTask, keep: bool) -> No
 def drop_other_runs(run_id: str) -> None:
     """Forget tasks of jobs that have ended: a worker outlives them."""
     for identity in [identity for identity in _KEPT if identity[0] != run_id]:
-        del _KEPT[identity]
+        _KEPT.pop(identity).abandon()

@@ -37,7 +37,7 @@ def read_all(source: FileSource) -> list:
         start = enumerator.initial_position(split)
         end = enumerator.latest_position(split, start)
         if end != start:
-            ranges.append(encode_ranges([(split, start, end)]))
+            ranges.append(encode_ranges([(split, start, end, True)]))
     return [value for batch in decoder(spec)(ranges) for value in batch.values]
 
 

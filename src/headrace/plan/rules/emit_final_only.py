@@ -16,6 +16,7 @@ def emit_final_only(graph: Graph) -> Graph:
     for node in graph:
         if isinstance(node, OperatorNode) and isinstance(node.operator, ReduceOperator):
             final = ReduceOperator(node.operator.function, only_final=True)
+            final.reuses_objects = node.operator.reuses_objects
             nodes[node.id] = replace(node, operator=final)
         else:
             nodes[node.id] = node

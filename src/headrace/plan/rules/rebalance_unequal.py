@@ -34,8 +34,8 @@ def rebalance_unequal(graph: Graph) -> Graph:
 
 
 def _differs(graph: Graph, nodes: dict[int, Node], source: Node, parallelism: int) -> bool:
-    while source.virtual and not isinstance(source, PartitionNode):
-        source = nodes[source.inputs[0]]
     if isinstance(source, PartitionNode):
         return False
+    if source.virtual:
+        return any(_differs(graph, nodes, nodes[one], parallelism) for one in source.inputs)
     return (source.parallelism or graph.parallelism) != parallelism
