@@ -7,6 +7,7 @@ a Python call per record; only a batch that may be wrong goes through the coerce
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 from headrace.core.basic_types import BasicTypeInfo
@@ -30,6 +31,10 @@ def fits(kind: TypeInformation, values: Sequence[Any]) -> bool:
         return (
             set(map(type, values)) == {tuple}
             and set(map(len, values)) == {len(fields)}
-            and all(map(fits, fields, zip(*values, strict=True)))
+            # zip(*values) would make an iterator for every record.
+            and all(
+                fits(field, list(map(itemgetter(place), values)))
+                for place, field in enumerate(fields)
+            )
         )
     return False

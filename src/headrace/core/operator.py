@@ -115,6 +115,8 @@ class Operator(ABC):
     keyed = False
     """Whether every input is partitioned by key, so that state and timers may be used."""
     makes_watermarks = False
+    emits_its_input = False
+    """Whether it emits only records it received, whose type has been seen to already."""
 
     def open(self, ctx: Context) -> None:
         self.ctx = ctx

@@ -75,6 +75,7 @@ class MapOperator(OneByOneOperator):
 class FilterOperator(OneByOneOperator):
     """Keeps the records for which the function is true."""
 
+    emits_its_input = True
     method_name = "filter"
 
     def receive(self, side: int, batch: Batch) -> None:

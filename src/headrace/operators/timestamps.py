@@ -15,6 +15,7 @@ class TimestampsOperator(Operator):
     """Gives records their event time and reports how far time has come."""
 
     makes_watermarks = True
+    emits_its_input = True
 
     def __init__(self, strategy: WatermarkStrategy):
         self.strategy = strategy

@@ -57,7 +57,7 @@ class VertexTask:
         self._send_to_driver = send_to_driver
         self._main: list[Receiver] = []
         self._sides: dict[str, list[Receiver]] = {}
-        self._shape = _shaper(vertex.type)
+        self._shape = None if operator.emits_its_input else _shaper(vertex.type)
         self._shape_side = {tag: _shaper(kind) for tag, kind in vertex.tag_types.items()}
         self._broadcasts: dict[str, State] = {}
         self._held: tuple[list[Any], Stamps] | None = None
