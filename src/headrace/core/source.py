@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -59,6 +59,10 @@ class SplitReader(ABC, Generic[T]):
     @abstractmethod
     def read(self, split: Split, start: Any, end: Any) -> Iterable[T]:
         """The records from `start` up to `end`; the same ones whenever it is asked again."""
+
+    def read_lists(self, split: Split, start: Any, end: Any) -> Iterator[list[T]] | None:
+        """The same records, many at a time, where that is cheaper; None: use `read`."""
+        return None
 
     def timestamp(self, record: T) -> int | None:
         """The event time the source itself knows of a record, in milliseconds."""

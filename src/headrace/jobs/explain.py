@@ -9,6 +9,7 @@ from headrace.plan.explain import job_graph_text
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.batch import lower_batch
 from headrace.spark.dependencies import prepare
+from headrace.spark.inputs import with_local_files
 from headrace.spark.job_folder import job_folder
 from headrace.spark.session import get_session
 from headrace.spark.shipment import pack
@@ -21,6 +22,7 @@ __all__ = ["execution_plan_json", "explain"]
 def explain(graph: Graph, plan: PhysicalPlan, settings: JobSettings) -> str:
     """Stream graph, chained job graph and Spark plan."""
     spark = get_session(settings.spark)
+    plan = with_local_files(plan)
     streams = settings.as_stream or not plan.bounded
     if streams:
         plan = with_positions(plan)

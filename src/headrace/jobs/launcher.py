@@ -18,6 +18,7 @@ from headrace.jobs.results import CollectListener, JobResults
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
+from headrace.spark.inputs import with_local_files
 from headrace.spark.job_folder import job_folder
 from headrace.spark.session import get_session
 from headrace.spark.shipment import pack
@@ -46,6 +47,7 @@ def launch(
     spark = get_session(settings.spark)
     output_id = str(job_id)
     folder = None
+    plan = with_local_files(plan, settings.stream.files_per_batch)
     if settings.as_stream or not plan.bounded:
         plan = with_positions(plan)
         folder = job_folder(settings.stream.checkpoint_dir, settings.stream.job_number)

@@ -7,9 +7,12 @@ decides which task reads which range; only files it alone can open go through it
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
+from headrace.core.user_code import apply_all
 
 BLOCK = 1 << 20
 LARGEST_RANGE = 64 << 20
@@ -36,23 +39,22 @@ def _hidden(file: Path, below: Path) -> bool:
     return any(part.startswith((".", "_")) for part in parts)
 
 
-def ranges_of(files: list[Path], parallelism: int) -> list[bytes]:
-    """The files cut into about as many ranges as there are tasks, pickled."""
+def ranges_of(files: list[Path], parallelism: int) -> list[Range]:
+    """The files cut into about as many ranges as there are tasks."""
     sizes = [(str(file.resolve()), file.stat().st_size) for file in files]
     total = sum(size for _, size in sizes)
     step = LARGEST_RANGE
     if parallelism > 1:
         step = max(BLOCK, min(LARGEST_RANGE, -(-total // parallelism)))
     return [
-        pickle.dumps((name, start, min(start + step, size)))
+        (name, start, min(start + step, size))
         for name, size in sizes
         for start in range(0, size, step)
     ]
 
 
-def read_range(blob: bytes) -> Iterator[list[str]]:
+def read_range(name: str, start: int, end: int) -> Iterator[list[str]]:
     """The lines that start in a range, some at a time."""
-    name, start, end = pickle.loads(blob)
     with Path(name).open("rb") as file:
         if start:
             # The line that the byte before belongs to was started by somebody else.
@@ -73,3 +75,77 @@ def _lines(data: bytes) -> list[str]:
     if not lines[-1]:
         lines.pop()
     return lines
+
+
+class LineFiles(Source[Any]):
+    """A fixed set of local files as a source with positions: each range is a split, read at once.
+
+    `decode` turns lines into records; of `files_per_batch` new files at most a micro-batch reads.
+    """
+
+    splits_end = True
+
+    def __init__(
+        self, files: list[Path], parallelism: int, files_per_batch: int | None = None,
+        decode: Callable[[list[str]], list[Any]] | None = None,
+    ):  # fmt: skip
+        self._ranges = [range_ for file in files for range_ in ranges_of([file], parallelism)]
+        self._files_per_batch = files_per_batch
+        self._decode = decode
+
+    def boundedness(self) -> Boundedness:
+        return Boundedness.BOUNDED
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return _RangeEnumerator(self._ranges, self._files_per_batch)
+
+    def create_reader(self) -> SplitReader[Any]:
+        return _LineReader(self._decode)
+
+
+class _RangeEnumerator(SplitEnumerator):
+    """A position is a byte; a split has been read or it has not."""
+
+    def __init__(self, ranges: list[Range], files_per_batch: int | None):
+        self._splits = [Split(f"{name}:{start}", [name, start, end]) for name, start, end in ranges]
+        self._files_per_batch = files_per_batch
+        self._begun: set[str] = set()
+
+    def splits(self) -> list[Split]:
+        self._begun = set()  # asked once for each micro-batch
+        return self._splits
+
+    def initial_position(self, split: Split) -> Any:
+        return split.info[1]
+
+    def latest_position(self, split: Split, start: Any) -> Any:
+        name, first, end = split.info
+        if start != first:
+            return start
+        if self._files_per_batch is not None and name not in self._begun:
+            if len(self._begun) >= self._files_per_batch:
+                return start
+            self._begun.add(name)
+        return end
+
+
+class _LineReader(SplitReader[Any]):
+    def __init__(self, decode: Callable[[list[str]], list[Any]] | None):
+        self._decode = decode
+
+    def read(self, split: Split, start: Any, end: Any) -> Iterator[Any]:
+        return (record for part in self.read_lists(split, start, end) for record in part)
+
+    def read_lists(self, split: Split, start: Any, end: Any) -> Iterator[list[Any]]:
+        for lines in read_range(split.info[0], start, end):
+            yield lines if self._decode is None else decoded(self._decode, lines)
+
+
+def decoded(decode: Callable[[list[str]], list[Any]], lines: list[str]) -> list[Any]:
+    """The records of some lines; a failure names the line."""
+    try:
+        return decode(lines)
+    except Exception:
+        # Once more, line by line, to find the one that cannot be read.
+        return [record for part in apply_all(lambda line: decode([line]), lines, "reading a line")
+                for record in part]  # fmt: skip

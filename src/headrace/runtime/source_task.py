@@ -19,7 +19,7 @@ from headrace.core.source import (
     TextFilesSpec,
 )
 from headrace.core.user_code import RecordFailure, apply_all
-from headrace.runtime.line_ranges import read_range
+from headrace.runtime.line_ranges import decoded
 from headrace.runtime.pickling import dumps_for_workers
 
 READ_AT_ONCE = 8192
@@ -47,8 +47,10 @@ def decoder(spec: SourceSpec) -> Decoder:
             return _pickles
         case SocketTextSpec():
             return lambda lines: iter((Batch(lines),))
+        case TextFilesSpec(decode=decode) if decode is not None:
+            return lambda lines: iter((Batch(decoded(decode, lines)),))
         case TextFilesSpec():
-            return lambda rows: _text(spec, rows)
+            return lambda lines: iter((Batch(lines),))
         case SplitSpec():
             return lambda ranges: _read_splits(spec, ranges)
         case _:
@@ -68,25 +70,6 @@ def encode_collection(values: Iterable[Any]) -> Iterator[bytes]:
 def _pickles(blobs: list[bytes]) -> Iterator[Batch]:
     for blob in blobs:
         yield Batch(pickle.loads(blob))
-
-
-def _text(spec: TextFilesSpec, rows: list[Any]) -> Iterator[Batch]:
-    """Lines as Spark read them, or ranges of files to read here."""
-    in_ranges = bool(rows) and isinstance(rows[0], bytes)
-    parts = (lines for blob in rows for lines in read_range(blob)) if in_ranges else iter((rows,))
-    for lines in parts:
-        yield Batch(lines if spec.decode is None else _decoded(spec, lines))
-
-
-def _decoded(spec: TextFilesSpec, lines: list[str]) -> list[Any]:
-    decode = spec.decode
-    assert decode is not None
-    try:
-        return decode(lines)
-    except Exception:
-        # Once more, line by line, to find the one that cannot be read.
-        return [v for part in apply_all(lambda line: decode([line]), lines, "reading a line")
-                for v in part]  # fmt: skip
 
 
 def encode_ranges(ranges: list[Range]) -> bytes:
@@ -111,17 +94,24 @@ def _read_splits(spec: SplitSpec, ranges: list[bytes]) -> Iterator[Batch]:
 
 def _read_split(reader: SplitReader[Any], split: Split, start: Any, end: Any) -> Iterator[Batch]:
     timed = type(reader).timestamp is not SplitReader.timestamp
-    records = iter(reader.read(split, start, end))
+    parts = reader.read_lists(split, start, end)
+    if parts is None:
+        parts = _lists(iter(reader.read(split, start, end)))
     while True:
         try:
-            # A reader may fill one object again and again.
-            part = [record if record.__class__ in FROZEN else isolated(record)
-                    for record in islice(records, READ_AT_ONCE)]  # fmt: skip
+            part = next(parts, None)
         except RecordFailure:
             raise
         except Exception as error:
             raise RecordFailure(error, "read", f"split {split.id!r} from {start!r}") from error
-        if not part:
+        if part is None:
             return
         stamps = apply_all(reader.timestamp, part, "timestamp") if timed else None
         yield Batch(part, stamps)
+
+
+def _lists(records: Iterator[Any]) -> Iterator[list[Any]]:
+    # Isolated, for a reader may fill one object again and again.
+    while part := [record if record.__class__ in FROZEN else isolated(record)
+                   for record in islice(records, READ_AT_ONCE)]:  # fmt: skip
+        yield part

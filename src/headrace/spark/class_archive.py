@@ -7,6 +7,7 @@ The archive is a cache: where there is none, or it does not fit, Java starts as 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -45,18 +46,20 @@ def archive_path() -> Path:
     text = release.read_text(encoding="utf-8") if release.exists() else ""
     found = re.search(r'JAVA_VERSION="([^"]+)"', text)
     version = found.group(1) if found else str(java_version(home))
-    return cache_folder() / f"classes-java-{version}-spark-{pyspark.__version__}.jsa"
+    # An archive knows the jars by their paths: each environment has its own.
+    place = hashlib.sha256(f"{home}:{Path(pyspark.__file__).parent}".encode()).hexdigest()[:8]
+    return cache_folder() / f"classes-java-{version}-spark-{pyspark.__version__}-{place}.jsa"
 
 
 def jvm_options() -> list[str]:
     """The options that use the archive, or make it when told so."""
     making = os.environ.get(_MAKE)
     if making:
-        return [f"-XX:ArchiveClassesAtExit={making}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+        return [f"-XX:ArchiveClassesAtExit={making}", "-Xlog:disable"]
     path = archive_path()
     if not path.exists() or " " in str(path):
         return []
-    return [f"-XX:SharedArchiveFile={path}", "-Xshare:auto", "-Xlog:cds=off"]
+    return [f"-XX:SharedArchiveFile={path}", "-Xshare:auto", "-Xlog:disable"]
 
 
 def make_archive() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,8 +15,8 @@ from headrace.core.source import (
     TextFilesSpec,
 )
 from headrace.errors import SourceUnavailable, Unsupported
-from headrace.plan.physical import Vertex
-from headrace.runtime.line_ranges import local_files, ranges_of
+from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.line_ranges import LineFiles, local_files
 from headrace.runtime.source_task import Range, encode_collection, encode_ranges
 
 
@@ -27,10 +28,6 @@ def static_input(spark: SparkSession, vertex: Vertex) -> DataFrame:
             rows = [(blob,) for blob in encode_collection(spec.values)]
             return spark.createDataFrame(rows, "row binary").coalesce(1)
         case TextFilesSpec():
-            files = local_files(spec.paths)
-            if files is not None:
-                rows = [(blob,) for blob in ranges_of(files, vertex.parallelism)]
-                return spark.createDataFrame(rows, "row binary").coalesce(vertex.parallelism)
             frame = _existing(spark, vertex, spec)
             return frame.coalesce(1) if vertex.parallelism == 1 else frame
         case SplitSpec():
@@ -56,6 +53,24 @@ def _ranges_by_split(source: Source[Any]) -> list[list[Range]]:
         return [ranges for ranges in by_split.values() if ranges]
     finally:
         enumerator.close()
+
+
+def with_local_files(plan: PhysicalPlan, files_per_batch: int | None = None) -> PhysicalPlan:
+    """The plan with bounded sets of local text files read in the workers, not by Spark."""
+    return replace(plan, vertices={
+        id: replace(vertex, source=_in_workers(vertex, files_per_batch))
+        for id, vertex in plan.vertices.items()
+    })  # fmt: skip
+
+
+def _in_workers(vertex: Vertex, files_per_batch: int | None) -> SourceSpec | None:
+    spec = vertex.source
+    if not isinstance(spec, TextFilesSpec) or spec.watch:
+        return spec
+    files = local_files(spec.paths)
+    if files is None:
+        return spec
+    return SplitSpec(LineFiles(files, vertex.parallelism, files_per_batch, spec.decode))
 
 
 def _label(spec: SourceSpec | None) -> str:

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.runtime import line_ranges
-from headrace.runtime.line_ranges import local_files, ranges_of, read_range
+from headrace.runtime.line_ranges import LineFiles, local_files, ranges_of, read_range
 
 
 def read_all(files: list[Path], parallelism: int) -> list[str]:
-    blobs = ranges_of(files, parallelism)
-    return [line for blob in blobs for lines in read_range(blob) for line in lines]
+    ranges = ranges_of(files, parallelism)
+    return [line for one in ranges for lines in read_range(*one) for line in lines]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -62,3 +62,21 @@ def test_what_spark_must_open_is_left_to_spark(tmp_path):
     assert local_files(("hdfs://host/path",)) is None
     assert local_files((f"{tmp_path}/*.txt",)) is None
     assert local_files((f"{tmp_path}/missing",)) is None
+
+
+def test_files_as_a_source_with_positions(tmp_path):
+    """Files are taken a few at a time, each whole; a position says which were read."""
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_text(f"{name}1\n{name}2\n")
+    source = LineFiles(sorted(tmp_path.iterdir()), 2, files_per_batch=2, decode=lambda x: x)
+    enumerator, reader = source.create_enumerator(), source.create_reader()
+    positions = {split.id: enumerator.initial_position(split) for split in enumerator.splits()}
+    batches = []
+    for _ in range(3):
+        batch = []
+        for split in enumerator.splits():
+            start = positions[split.id]
+            end = positions[split.id] = enumerator.latest_position(split, start)
+            batch += list(reader.read(split, start, end)) if end != start else []
+        batches.append(batch)
+    assert batches == [["a1", "a2", "b1", "b2"], ["c1", "c2"], []]
