@@ -64,6 +64,7 @@ class Run:
     """What one run of a job in a fresh process showed."""
 
     execute_seconds: float
+    start_up_seconds: float
     wall_seconds: float
     memory: Memory  # all zero when it was not watched
     output: str
@@ -137,7 +138,7 @@ def run(
         tail = output[-OUTPUT_TAIL:]
         raise RunFailed(f"{engine.name}: {script} ended with {process.returncode}\n{tail}")
     return Run(
-        execute_seconds=_execute_seconds(output, engine.name, script),
+        **_figures(output, engine.name, script),
         wall_seconds=wall_seconds,
         memory=sampler.peak,
         output=output,
@@ -155,8 +156,9 @@ def _wait(process: subprocess.Popen[bytes], name: str) -> None:
         raise
 
 
-def _execute_seconds(output: str, name: str, script: str) -> float:
+def _figures(output: str, name: str, script: str) -> dict[str, float]:
     for line in output.splitlines():
         if line.startswith(RESULT_MARK):
-            return float(json.loads(line.removeprefix(RESULT_MARK))["execute_seconds"])
-    raise RunFailed(f"{name}: {script} printed no result\n{output[-OUTPUT_TAIL:]}")
+            figures = json.loads(line.removeprefix(RESULT_MARK))
+            return {key: float(value) for key, value in figures.items()}
+    raise RunFailed(f"{name}: {script} printed no {RESULT_MARK.strip()} line")

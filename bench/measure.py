@@ -43,7 +43,13 @@ class Timing:
     @property
     def net_seconds(self) -> float:
         """Seconds for the records alone; never zero, so that ratios exist."""
-        return max(statistics.median(self.full) - self.start_up_seconds, LEAST_SECONDS)
+        return statistics.median(self.nets)
+
+    @property
+    def nets(self) -> list[float]:
+        """The same for each run: a process's large input less its own small one."""
+        pairs = zip(self.full, self.start_up, strict=True)
+        return [max(full - start_up, LEAST_SECONDS) for full, start_up in pairs]
 
     @property
     def start_up_seconds(self) -> float:
@@ -58,11 +64,8 @@ class Timing:
     @property
     def rate_spread(self) -> tuple[float, float]:
         """The rates that the slowest and the quickest run would have given."""
-        slowest, quickest = (
-            max(pick(self.full) - self.start_up_seconds, LEAST_SECONDS) for pick in (max, min)
-        )
         timed = self.records - START_UP_RECORDS
-        return timed / slowest, timed / quickest
+        return timed / max(self.nets), timed / min(self.nets)
 
 
 def net_timings(cases: Sequence[Case], repeats: int, progress: Progress) -> list[Timing]:
@@ -74,8 +77,10 @@ def net_timings(cases: Sequence[Case], repeats: int, progress: Progress) -> list
     for turn in range(repeats):
         for number, case in enumerate(cases):
             progress(f"{case.name}, {case.records:,} records, run {turn + 1} of {repeats}")
-            start_up[number].append(_execute(case, case.tiny))
-            full[number].append(_execute(case, case.input))
+            arguments = ["--input", str(case.input), "--warm-up", str(case.tiny)]
+            seen = run(case.engine, case.script, arguments)
+            start_up[number].append(seen.start_up_seconds)
+            full[number].append(seen.execute_seconds)
     return [
         Timing(
             name=case.name,
@@ -99,7 +104,3 @@ def whole_runs(
             progress(f"{engine.name}, run {turn + 1} of {repeats}")
             runs[engine.name].append(run(engine, script, ["--input", str(path)]))
     return runs
-
-
-def _execute(case: Case, path: Path) -> float:
-    return run(case.engine, case.script, ["--input", str(path)]).execute_seconds

@@ -1,6 +1,6 @@
 """Keep a value of 100 bytes for each key; every record replaces its key's value."""
 
-from measured_job import arguments, environment, finish, lines
+from measured_job import lines, run
 from pyflink.common import Types
 from pyflink.datastream.functions import KeyedProcessFunction
 from pyflink.datastream.state import ValueStateDescriptor
@@ -27,12 +27,13 @@ def parse(line):
     return user, int(count)
 
 
-args = arguments()
-env = environment()
-replaced = (
-    lines(env, args.input)
-    .map(parse, output_type=RECORD)
-    .key_by(lambda record: record[0], key_type=Types.STRING())
-    .process(KeepLatest(), output_type=RECORD)
-)
-finish(env, replaced, args)
+def job(env, path):
+    return (
+        lines(env, path)
+        .map(parse, output_type=RECORD)
+        .key_by(lambda record: record[0], key_type=Types.STRING())
+        .process(KeepLatest(), output_type=RECORD)
+    )
+
+
+run(job)

@@ -1,6 +1,6 @@
 """Count the records of each key in a `ValueState`; every record yields the key's new count."""
 
-from measured_job import arguments, environment, finish, lines
+from measured_job import lines, run
 from pyflink.common import Types
 from pyflink.datastream.functions import KeyedProcessFunction
 from pyflink.datastream.state import ValueStateDescriptor
@@ -23,12 +23,13 @@ def parse(line):
     return user, int(count)
 
 
-args = arguments()
-env = environment()
-counts = (
-    lines(env, args.input)
-    .map(parse, output_type=RECORD)
-    .key_by(lambda record: record[0], key_type=Types.STRING())
-    .process(Count(), output_type=RECORD)
-)
-finish(env, counts, args)
+def job(env, path):
+    return (
+        lines(env, path)
+        .map(parse, output_type=RECORD)
+        .key_by(lambda record: record[0], key_type=Types.STRING())
+        .process(Count(), output_type=RECORD)
+    )
+
+
+run(job)

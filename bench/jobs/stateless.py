@@ -1,6 +1,6 @@
 """Parse a CSV line, keep every other record, compute a new one: Python, but no state."""
 
-from measured_job import arguments, environment, finish, lines
+from measured_job import lines, run
 from pyflink.common import Types
 
 RECORD = Types.TUPLE([Types.STRING(), Types.LONG(), Types.DOUBLE()])
@@ -16,12 +16,13 @@ def with_total(record):
     return user, count, round(count * amount, 2)
 
 
-args = arguments()
-env = environment()
-totals = (
-    lines(env, args.input)
-    .map(parse, output_type=RECORD)
-    .filter(lambda record: record[1] % 2 == 0)
-    .map(with_total, output_type=RECORD)
-)
-finish(env, totals, args)
+def job(env, path):
+    return (
+        lines(env, path)
+        .map(parse, output_type=RECORD)
+        .filter(lambda record: record[1] % 2 == 0)
+        .map(with_total, output_type=RECORD)
+    )
+
+
+run(job)
