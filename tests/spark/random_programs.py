@@ -99,6 +99,7 @@ class Interpreter:
         self.sum = ctx.get_reducing_state(
             ReducingStateDescriptor(f"{name} sum", lambda a, b: a + b, Types.INT())
         )
+        self.fired = ctx.get_map_state(MapStateDescriptor(f"{name} fired", Types.LONG()))
         self.average = ctx.get_aggregating_state(
             AggregatingStateDescriptor(f"{name} average", Average())
         )
@@ -140,7 +141,9 @@ class Interpreter:
         if self.ends_read_state:
             self.count.update((self.count.value() or 0) + 1)
             yield self.name, "timer", key, timestamp, self.count.value(), tuple(self.items.get())
-        else:
+        elif not self.fired.contains(timestamp):
+            # A timer that is set again after it fired fires again, and that depends on the cuts.
+            self.fired.put(timestamp, True)
             yield self.name, "timer", key, timestamp
 
 

@@ -110,7 +110,7 @@ class StreamRun:
         """The streaming DataFrame whose rows are what the job sends to its driver."""
         plan, shipment = self._plan, self._shipment
         inputs = [
-            stream_input(self._spark, vertex, self._settings.files_per_batch).mapInArrow(
+            stream_input(self._spark, vertex, shipment, self._settings.files_per_batch).mapInArrow(
                 read_source(shipment, vertex.id, final=False, keep=True), SCHEMA
             )
             for vertex in plan.sources

@@ -25,10 +25,11 @@ from headrace.core.source import (
 from headrace.errors import SourceUnavailable, Unsupported
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.source_task import encode_ranges
+from headrace.spark.shipment import Shipment
 
 
 def stream_input(
-    spark: SparkSession, vertex: Vertex, files_per_batch: int | None = None
+    spark: SparkSession, vertex: Vertex, shipment: Shipment, files_per_batch: int | None = None
 ) -> DataFrame:
     """The rows of a source as they come; one column, as in a batch."""
     spec = vertex.source
@@ -42,7 +43,7 @@ def stream_input(
             raise AssertionError("collections become split sources before they are streamed")
         case SplitSpec():
             name = f"headrace_{vertex.id}_{vertex.uid}"
-            spark.dataSource.register(_data_source(name, spec.source))
+            spark.dataSource.register(_data_source(name, shipment, vertex.id))
             return spark.readStream.format(name).load()
         case _:
             raise Unsupported(f"{vertex.name!r} cannot be read as a stream", origin=vertex.origin)
@@ -120,8 +121,12 @@ class _Slices(SplitReader[Any]):
         return iter(self._values[start:end])
 
 
-def _data_source(source_name: str, source: Source[Any]) -> type[DataSource]:
-    """A Spark data source whose rows say what to read; level 0 does the reading."""
+def _data_source(source_name: str, shipment: Shipment, vertex: int) -> type[DataSource]:
+    """A Spark data source whose rows say what to read; level 0 does the reading.
+
+    It takes the source out of the shipment, in a process of its own that has the user's modules
+    only once the shipment is unpacked.
+    """
 
     class SplitsSource(DataSource):
         @classmethod
@@ -132,7 +137,9 @@ def _data_source(source_name: str, source: Source[Any]) -> type[DataSource]:
             return "row binary"
 
         def streamReader(self, schema: Any) -> DataSourceStreamReader:
-            return SplitStream(source)
+            spec = shipment.plan().vertices[vertex].source
+            assert isinstance(spec, SplitSpec)
+            return SplitStream(spec.source)
 
     return SplitsSource
 
@@ -143,6 +150,10 @@ class SplitStream(DataSourceStreamReader):
     def __init__(self, source: Source[Any]):
         self._enumerator = source.create_enumerator()
         self._bounded = source.boundedness() is Boundedness.BOUNDED
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers get a copy for `read`, which needs nothing; the enumerator stays here.
+        return {}
 
     def initialOffset(self) -> dict[str, Any]:
         return _offset({split.id: [split.info, self._enumerator.initial_position(split)]

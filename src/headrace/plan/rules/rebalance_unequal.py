@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from headrace.core.exchange import Rebalance
 from headrace.graph.nodes import Graph, Node, OperatorNode, PartitionNode
+from headrace.plan.rules.settle_parallelism import has_one_reader
 
 
 def rebalance_unequal(graph: Graph) -> Graph:
@@ -38,4 +39,5 @@ def _differs(graph: Graph, nodes: dict[int, Node], source: Node, parallelism: in
         return False
     if source.virtual:
         return any(_differs(graph, nodes, nodes[one], parallelism) for one in source.inputs)
-    return (source.parallelism or graph.parallelism) != parallelism
+    given = 1 if has_one_reader(source) else source.parallelism or graph.parallelism
+    return given != parallelism

@@ -15,8 +15,8 @@ def settle_parallelism(graph: Graph) -> Graph:
     for node in graph:
         maximum = node.max_parallelism or graph.max_parallelism
         parallelism = node.parallelism or graph.parallelism
-        if isinstance(node, SourceNode) and isinstance(node.spec, CollectionSpec | SocketTextSpec):
-            parallelism = 1  # its order is kept, as a reader of Flink's source would see it
+        if has_one_reader(node):
+            parallelism = 1
         if parallelism > maximum:
             raise InvalidGraph(
                 f"{node.name!r} has parallelism {parallelism} but max parallelism {maximum}",
@@ -25,3 +25,8 @@ def settle_parallelism(graph: Graph) -> Graph:
             )
         nodes[node.id] = replace(node, parallelism=parallelism, max_parallelism=maximum)
     return replace(graph, nodes=nodes)
+
+
+def has_one_reader(node: Node) -> bool:
+    """Whether a node is a source that one task reads, so that its order is kept, as in Flink."""
+    return isinstance(node, SourceNode) and isinstance(node.spec, CollectionSpec | SocketTextSpec)
