@@ -14,7 +14,6 @@ from typing import Any
 
 from headrace.common import Duration, Types, WatermarkStrategy
 from headrace.common.watermark_strategy import TimestampAssigner
-from headrace.connectors.data_generator import DataGeneratorSource
 from headrace.datastream import (
     DataStream,
     KeyedProcessFunction,
@@ -22,6 +21,7 @@ from headrace.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
+from headrace.datastream.connectors import DataGeneratorSource
 from headrace.datastream.state import ValueStateDescriptor
 
 TINY = 1.0
