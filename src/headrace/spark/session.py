@@ -40,6 +40,7 @@ _LOCAL = {
     "spark.shuffle.compress": "false",
     "spark.shuffle.spill.compress": "false",
 }
+_FEW_CORES = 4
 _ATTEMPTS = 4
 """How often Spark tries a task; a local master tries once unless told otherwise."""
 
@@ -116,7 +117,13 @@ def _quiet() -> dict[str, str]:
                 f"-Dlog4j2.configurationFile={config.as_uri()}",
                 f"-Dderby.system.home={scratch}",
                 *jvm_options(),
+                *_collector(),
             ]
         ),
         "spark.sql.warehouse.dir": str(Path(scratch) / "headrace-warehouse"),
     }
+
+
+def _collector() -> list[str]:
+    """The work is done in Python: on few cores a collector of one thread costs less memory."""
+    return ["-XX:+UseSerialGC"] if default_parallelism() <= _FEW_CORES else []
