@@ -82,7 +82,10 @@ class Context(Protocol):
 
     task: TaskInfo
     scope: KeyScope
+    window_scope: KeyScope
+    """Its key is a pair of a key and a window; the scope of `window_state`."""
     timers: Timers
+    """Timers of the current key; of the current pair where the operator is `windowed`."""
     watermark: int
     metrics: MetricGroup
     accumulators: dict[str, Any]
@@ -90,6 +93,8 @@ class Context(Protocol):
     def processing_time(self) -> int: ...
 
     def keyed_state(self, descriptor: StateDescriptor) -> State: ...
+
+    def window_state(self, descriptor: StateDescriptor) -> State: ...
 
     def broadcast_state(self, descriptor: StateDescriptor) -> State: ...
 
@@ -114,6 +119,8 @@ class Operator(ABC):
     ctx: Context
     keyed = False
     """Whether every input is partitioned by key, so that state and timers may be used."""
+    windowed = False
+    """Whether timers are those of a key and a window: `on_timer` is given such a pair as key."""
     makes_watermarks = False
     emits_its_input = False
     """Whether it emits only records it received, whose type has been seen to already."""
@@ -126,7 +133,7 @@ class Operator(ABC):
         """Handle the records of input number `side`."""
 
     def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
-        """Handle a due timer; the scope's key is already `key`."""
+        """Handle a due timer; the key is already that of the timers' scope."""
 
     def end_batch(self) -> None:
         """Everything received so far is about to become durable together."""

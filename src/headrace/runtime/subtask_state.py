@@ -28,6 +28,8 @@ from headrace.runtime.ttl import Expiry, TtlListState, TtlMapState, TtlValueStat
 TIMERS = "timers"
 _STORED_AS = {"reducing": "value", "aggregating": "value"}
 BROADCAST_PREFIX = "broadcast:"
+WINDOW_PREFIX = "window:"
+"""Before the name of state that is kept for each key and window: its keys are such pairs."""
 
 Changes = list[tuple[str, str, str, tuple[Any, ...]]]
 """(operator uid, state name, kind, change) in order."""
@@ -46,9 +48,14 @@ class SubtaskState:
     def scope(self, uid: str) -> KeyScope:
         return self._scopes.setdefault(uid, KeyScope())
 
-    def timers(self, uid: str) -> TimerQueue:
+    def window_scope(self, uid: str) -> KeyScope:
+        """The scope whose current key is a pair of the current key and window."""
+        return self.scope(WINDOW_PREFIX + uid)
+
+    def timers(self, uid: str, scope: KeyScope | None = None) -> TimerQueue:
+        """The timers of an operator, of its keys unless another scope is given."""
         if uid not in self._timers:
-            self._timers[uid] = TimerQueue(self.scope(uid), logged=self._logged)
+            self._timers[uid] = TimerQueue(scope or self.scope(uid), logged=self._logged)
         return self._timers[uid]
 
     def table(self, uid: str, name: str, kind: str) -> Table:
@@ -71,6 +78,12 @@ class SubtaskState:
                 hint="For instance ValueStateDescriptor('count', Types.LONG()).",
             )  # fmt: skip
         return self._state(uid, descriptor.name, descriptor, self.scope(uid))
+
+    def windowed(self, uid: str, descriptor: StateDescriptor) -> State:
+        """The state object for a descriptor, scoped to the current key and window."""
+        return self._state(
+            uid, WINDOW_PREFIX + descriptor.name, descriptor, self.window_scope(uid)
+        )
 
     def broadcast(self, uid: str, descriptor: StateDescriptor) -> State:
         """Broadcast state: the same entries whatever the current key."""

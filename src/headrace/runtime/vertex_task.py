@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +43,10 @@ class VertexTask:
         self.operator = operator
         self.task = task
         self.scope = state.scope(vertex.uid)
-        self.timers = state.timers(vertex.uid)
+        self.window_scope = state.window_scope(vertex.uid)
+        self.timers = state.timers(
+            vertex.uid, self.window_scope if operator.windowed else self.scope
+        )
         self.watermark = MIN_TIMESTAMP
         self.split = ANY_SPLIT
         self.reported: dict[str, int] = {}
@@ -71,6 +74,9 @@ class VertexTask:
         if not self.operator.keyed:
             raise StateAccessError(f"operator {self.vertex.name!r} has no keyed input")
         return self._state.keyed(self.vertex.uid, descriptor)
+
+    def window_state(self, descriptor: StateDescriptor) -> State:
+        return self._state.windowed(self.vertex.uid, descriptor)
 
     def broadcast_state(self, descriptor: StateDescriptor) -> State:
         name = descriptor.name
@@ -136,21 +142,21 @@ class VertexTask:
         due = self.timers.next_time(domain)
         if due is None or due > upto:
             return
-        while True:
+        timers = self.timers.due(domain, upto)
+        more = True
+        while more:
             self._held = ([], [])
-            more = self._guarded(self._fire_some, domain, upto)
+            more = self._guarded(self._fire_some, domain, timers)
             (values, stamps), self._held = self._held, None
             if values:
                 self._guarded(self.emit, values, stamps)
-            if not more:
-                return
 
-    def _fire_some(self, domain: str, upto: int) -> bool:
+    def _fire_some(self, domain: str, timers: Iterator[tuple[int, Any]]) -> bool:
         held = self._held
-        for timestamp, key in self.timers.due(domain, upto):
-            self.scope.key = key
+        assert held is not None
+        for timestamp, key in timers:
             self.operator.on_timer(domain, timestamp, key)
-            if held is not None and len(held[0]) >= self.FIRED_AT_ONCE:
+            if len(held[0]) >= self.FIRED_AT_ONCE:
                 return True
         return False
 
