@@ -20,6 +20,11 @@ PRINTING = (
     "event_time_timer",
     "process_json_data",
     "state_access",
+    "windowing/session_with_dynamic_gap_window",
+    "windowing/session_with_gap_window",
+    "windowing/sliding_time_window",
+    "windowing/tumbling_count_window",
+    "windowing/tumbling_time_window",
     "word_count",
 )
 _SUBTASK = re.compile(r"^\d+> ")
@@ -85,6 +90,7 @@ def outputs(
     """Every example has run, one after another in one process; where its output is."""
     folder = tmp_path_factory.mktemp("examples")
     (folder / "in").mkdir()
+    (folder / "windowing").mkdir()
     (folder / "in" / "first.txt").write_text("to be or not\nto be\n")
     (folder / "in" / "second.txt").write_text("be\n")
     runs = [[str(examples / f"{name}.py"), [], str(folder / name)] for name in PRINTING]
@@ -101,7 +107,7 @@ def outputs(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRINTING)
 def test_prints_what_pyflink_prints(name: str, outputs: dict[str, Path], recorded: Path) -> None:
-    theirs = words((recorded / f"datastream_{name}.out").read_text(encoding="utf-8"))
+    theirs = words((recorded / f"datastream_{name.replace('/', '_')}.out").read_text(encoding="utf-8"))
     assert words(outputs[name].read_text(encoding="utf-8")) == theirs
 
 

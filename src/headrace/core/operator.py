@@ -108,6 +108,8 @@ class Context(Protocol):
 
     def report_watermark(self, watermark: int) -> None: ...
 
+    def report_idle(self, idle: bool = True) -> None: ...
+
 
 class Operator(ABC):
     """What one node of the job does with its records, in one subtask.
@@ -122,6 +124,8 @@ class Operator(ABC):
     windowed = False
     """Whether timers are those of a key and a window: `on_timer` is given such a pair as key."""
     makes_watermarks = False
+    idle_after_ms: int | None = None
+    """For one that makes watermarks: how long a split may be silent and still hold time back."""
     emits_its_input = False
     """Whether it emits only records it received, whose type has been seen to already."""
 

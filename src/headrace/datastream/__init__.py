@@ -16,6 +16,7 @@ from headrace.datastream.data_stream import (
     DataStream,
     DataStreamSink,
     KeyedStream,
+    WindowedStream,
 )
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
@@ -107,4 +108,5 @@ __all__ = [
     "TimeDomain",
     "TimerService",
     "WindowFunction",
+    "WindowedStream",
 ]

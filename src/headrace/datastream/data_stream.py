@@ -9,8 +9,10 @@ from headrace.datastream.connected_streams import (
 from headrace.datastream.data_stream_sink import DataStreamSink
 from headrace.datastream.keyed_stream import KeyedStream
 from headrace.datastream.stream import DataStream
+from headrace.datastream.windowed_stream import AllWindowedStream, WindowedStream
 
 __all__ = [
+    "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
     "CloseableIterator",
@@ -18,4 +20,5 @@ __all__ = [
     "DataStream",
     "DataStreamSink",
     "KeyedStream",
+    "WindowedStream",
 ]

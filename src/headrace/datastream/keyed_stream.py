@@ -10,9 +10,10 @@ from headrace.core.exchange import Exchange, Hash
 from headrace.core.functions import FilterFunction, FlatMapFunction, MapFunction, ReduceFunction
 from headrace.core.process_functions import KeyedProcessFunction
 from headrace.core.types import TypeInformation
+from headrace.core.windows import WindowAssigner
 from headrace.datastream.checks import function_or_callable, instance_of, type_info
 from headrace.datastream.stream import DataStream
-from headrace.errors import InvalidGraph, TypeMismatch, Unsupported
+from headrace.errors import InvalidGraph, TypeMismatch
 from headrace.graph.nodes import PartitionNode
 from headrace.operators.process import ProcessOperator
 from headrace.operators.reduce import ReduceOperator
@@ -21,7 +22,9 @@ from headrace.operators.stateless import FilterOperator, FlatMapOperator, MapOpe
 from headrace.origin import calling_origin
 
 if TYPE_CHECKING:
+    from headrace.datastream.interval_join import IntervalJoin
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from headrace.datastream.windowed_stream import WindowedStream
 
 
 class KeyedStream(DataStream):
@@ -124,6 +127,17 @@ class KeyedStream(DataStream):
         """Divide by another key."""
         return self._origin_stream.key_by(key_selector, key_type)
 
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Join with the records of another keyed stream that are near in event time."""
+        from headrace.datastream.interval_join import IntervalJoin
+
+        other = instance_of(
+            other_stream, KeyedStream, "interval_join",
+            "Call key_by(...) on the other stream, too.",
+        )  # fmt: skip
+        self._same_environment(other, "joined")
+        return IntervalJoin(self, other)
+
     def _partition(self, exchange: Exchange) -> DataStream:
         raise InvalidGraph(
             f"a keyed stream cannot be distributed by {exchange.label.lower()}: its keys decide",
@@ -137,8 +151,14 @@ class KeyedStream(DataStream):
             hint="Set it on the operation that follows key_by(...), or on the one before.",
         )
 
-    def window(self, window_assigner: Any) -> Any:
-        raise Unsupported("windows are not there yet", origin=calling_origin())
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
+        """Group the records of each key by window."""
+        from headrace.datastream.windowed_stream import WindowedStream
 
-    def count_window(self, size: int, slide: int = 0) -> Any:
-        raise Unsupported("windows are not there yet", origin=calling_origin())
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Group so many records of a key at a time, a group starting every `slide` of them."""
+        from headrace.datastream.windowed_stream import WindowedStream, count_windows
+
+        return WindowedStream(self, count_windows(size, slide))

@@ -28,8 +28,9 @@ from headrace.core.output_tag import OutputTag
 from headrace.core.process_functions import ProcessFunction
 from headrace.core.sink import Sink
 from headrace.core.state import MapStateDescriptor
-from headrace.core.types import TupleTypeInfo, TypeInformation, Types
+from headrace.core.types import PickledBytesTypeInfo, TupleTypeInfo, TypeInformation, Types
 from headrace.core.watermarks import WatermarkStrategy
+from headrace.core.windows import WindowAssigner
 from headrace.datastream.checks import (
     function_or_callable,
     instance_of,
@@ -51,8 +52,10 @@ from headrace.origin import calling_origin
 
 if TYPE_CHECKING:
     from headrace.datastream.connected_streams import BroadcastStream, ConnectedStreams
+    from headrace.datastream.joined_streams import CoGroupedStreams, JoinedStreams
     from headrace.datastream.keyed_stream import KeyedStream
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from headrace.datastream.windowed_stream import AllWindowedStream
 
 
 class DataStream(Tunable):
@@ -61,6 +64,8 @@ class DataStream(Tunable):
     def __init__(self, env: StreamExecutionEnvironment, node_id: int):
         super().__init__(env.builder, node_id)
         self._env = env
+        self._late_types: dict[str, TypeInformation | None] = {}
+        """By the tag for late records: their type, which need not be declared again."""
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._env
@@ -237,6 +242,22 @@ class DataStream(Tunable):
         self._same_environment(other, "connected")
         return ConnectedStreams(self, other)
 
+    def join(self, other_stream: DataStream) -> JoinedStreams:
+        """Pair records with equal keys, window by window."""
+        from headrace.datastream.joined_streams import JoinedStreams
+
+        other = instance_of(other_stream, DataStream, "join")
+        self._same_environment(other, "joined")
+        return JoinedStreams(self, other)
+
+    def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
+        """See the records of both streams with equal keys together, window by window."""
+        from headrace.datastream.joined_streams import CoGroupedStreams
+
+        other = instance_of(other_stream, DataStream, "co_group")
+        self._same_environment(other, "grouped together")
+        return CoGroupedStreams(self, other)
+
     def _same_environment(self, other: DataStream, verb: str) -> None:
         if other._env is not self._env:
             raise TypeMismatch(
@@ -247,9 +268,12 @@ class DataStream(Tunable):
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """The records an operator sent to a tag."""
         tag = instance_of(output_tag, OutputTag, "get_side_output")
+        declared: TypeInformation = tag.type_info
+        if isinstance(declared, PickledBytesTypeInfo):
+            declared = self._late_types.get(tag.tag_id) or declared
         node_id = self.builder.add(
             SideOutputNode, f"Side output {tag.tag_id}", (self.node_id,),
-            tag=tag.tag_id, type=tag.type_info,
+            tag=tag.tag_id, type=declared,
         )  # fmt: skip
         return DataStream(self._env, node_id)
 
@@ -291,5 +315,16 @@ class DataStream(Tunable):
     def cache(self) -> Any:
         raise Unsupported("cached streams are not there yet", origin=calling_origin())
 
-    def window_all(self, window_assigner: Any) -> Any:
-        raise Unsupported("windows are not there yet", origin=calling_origin())
+    # Windows over the whole stream.
+
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
+        """Group all records by window, in one subtask."""
+        from headrace.datastream.windowed_stream import AllWindowedStream
+
+        return AllWindowedStream(self, window_assigner)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
+        """Group so many records at a time, a group starting every `slide` of them."""
+        from headrace.datastream.windowed_stream import AllWindowedStream, count_windows
+
+        return AllWindowedStream(self, count_windows(size, slide))

@@ -15,7 +15,8 @@ from typing import Any
 from headrace.core.operator import Batch
 from headrace.memory.clock import ManualClock
 from headrace.plan.physical import PhysicalPlan
-from headrace.runtime.envelope import ANY_SPLIT, Envelope
+from headrace.runtime.envelope import Envelope
+from headrace.runtime.event_time import ANY_SPLIT
 from headrace.runtime.level_task import LevelTask, Row
 from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
 from headrace.runtime.pickling import dumps
@@ -99,7 +100,7 @@ class MemoryEngine:
             if records.ends_split:
                 task.end_split(records.split)
         if source in batch.watermarks:
-            news = Envelope(watermarks={source: {ANY_SPLIT: batch.watermarks[source]}})
+            news = Envelope(watermarks={source: {ANY_SPLIT: (batch.watermarks[source], 0)}})
             yield from task.feed_blob(news.encode())
         if batch.final:
             task.mark_final()

@@ -6,25 +6,26 @@ A blob is a pickle of plain lists, written and read only by this job's own tasks
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.core.operator import Batch
+from headrace.runtime.event_time import Watermarks
 from headrace.runtime.pickling import dumps
 
-Watermarks = dict[int, dict[str, int]]
-"""For each origin (a source or assigner) the watermark of each of its splits."""
+Item = tuple[int, int, Any]
 
-ANY_SPLIT = ""
-"""The split of a source whose parts are read within one micro-batch and then gone."""
+MARK = -1
+"""In place of a vertex: not records, but watermarks that come between them."""
 
 
 @dataclass(slots=True)
 class Envelope:
     """The contents of a blob."""
 
-    records: list[tuple[int, int, Batch]] = field(default_factory=list)
-    """(vertex, side, batch)."""
+    records: list[Item] = field(default_factory=list)
+    """(vertex, side, batch), or (MARK, 0, watermarks)."""
     watermarks: Watermarks = field(default_factory=dict)
     driver: list[tuple[int, int, str, Any]] = field(default_factory=list)
     """(vertex, subtask, kind, payload), on the way to the driver."""
@@ -32,24 +33,21 @@ class Envelope:
     """No record will come any more, from any source."""
 
     def encode(self) -> bytes:
-        records = [(vertex, side, batch.values, batch.timestamps, batch.keys)
-                   for vertex, side, batch in self.records]  # fmt: skip
-        return dumps((records, self.watermarks, self.driver, self.final))
+        items = [(target, side, content, None, None) if target == MARK
+                 else (target, side, content.values, content.timestamps, content.keys)
+                 for target, side, content in self.records]  # fmt: skip
+        return dumps((items, self.watermarks, self.driver, self.final))
 
     @staticmethod
     def decode(blob: bytes) -> Envelope:
-        records, watermarks, driver, final = pickle.loads(blob)
+        items, watermarks, driver, final = pickle.loads(blob)
         return Envelope(
-            [(vertex, side, Batch(values, stamps, keys))
-             for vertex, side, values, stamps, keys in records],
+            [(target, side, content if target == MARK else Batch(content, stamps, keys))
+             for target, side, content, stamps, keys in items],
             watermarks, driver, final,
         )  # fmt: skip
 
-
-def merge_watermarks(into: Watermarks, news: Watermarks) -> None:
-    """Take in newer watermarks; one never goes back."""
-    for origin, splits in news.items():
-        known = into.setdefault(origin, {})
-        for split, watermark in splits.items():
-            if watermark > known.get(split, watermark - 1):
-                known[split] = watermark
+    def marks(self) -> Iterator[Watermarks]:
+        """All watermarks in it."""
+        yield from (content for target, _, content in self.records if target == MARK)
+        yield self.watermarks

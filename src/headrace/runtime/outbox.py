@@ -8,7 +8,8 @@ from typing import Any
 from headrace.core.operator import Batch
 from headrace.core.user_code import RecordFailure, report
 from headrace.plan.physical import Edge, Vertex
-from headrace.runtime.envelope import Envelope, Watermarks
+from headrace.runtime.envelope import MARK, Envelope, Item
+from headrace.runtime.event_time import Watermarks, merge_watermarks
 
 TO_DRIVER = -1
 """The slot of rows that are for the driver alone."""
@@ -23,7 +24,7 @@ class Outbox:
         self._slots = slots
         self._subtask = subtask
         self._last = last
-        self._records: list[list[tuple[int, int, Batch]]] = [[] for _ in range(slots)]
+        self._records: list[list[Item]] = [[] for _ in range(slots)]
         self._sizes = [0] * slots
         self._driver: list[tuple[int, int, str, Any]] = []
         self._full: list[tuple[int, bytes]] = []
@@ -66,6 +67,16 @@ class Outbox:
         if self._sizes[slot] >= self.BLOB_RECORDS:
             self._full.append((slot, Envelope(self._take(slot)).encode()))
 
+    def mark(self, news: Watermarks) -> None:
+        """Let every slot know of watermarks after the records sent so far."""
+        if self._last:
+            return
+        for records in self._records:
+            if records and records[-1][0] == MARK:
+                merge_watermarks(records[-1][2], news)
+            else:
+                records.append((MARK, 0, {origin: dict(news[origin]) for origin in news}))
+
     def to_driver(self, item: tuple[int, int, str, Any]) -> None:
         self._driver.append(item)
 
@@ -85,7 +96,7 @@ class Outbox:
             for slot in range(self._slots):
                 yield slot, Envelope(self._take(slot), watermarks, final=final).encode()
 
-    def _take(self, slot: int) -> list[tuple[int, int, Batch]]:
+    def _take(self, slot: int) -> list[Item]:
         records, self._records[slot] = self._records[slot], []
         self._sizes[slot] = 0
         return records

@@ -175,5 +175,14 @@ class AggregatingOverValue(AggregatingState[Any, Any]):
             accumulator = self._function.create_accumulator()
         self._value.update(self._function.add(value, accumulator))
 
+    def accumulator(self) -> Any:
+        """What is kept, to be merged into another key's or window's; None if nothing."""
+        return self._value.value()
+
+    def add_accumulator(self, other: Any) -> None:
+        """Merge in what another accumulator holds."""
+        own = self._value.value()
+        self._value.update(other if own is None else self._function.merge(own, other))
+
     def clear(self) -> None:
         self._value.clear()

@@ -22,7 +22,7 @@ from headrace.core.types import TypeInformation
 from headrace.core.user_code import RecordFailure, apply_all, report
 from headrace.errors import StateAccessError
 from headrace.plan.physical import Vertex
-from headrace.runtime.envelope import ANY_SPLIT
+from headrace.runtime.event_time import ANY_SPLIT, Progress
 from headrace.runtime.subtask_state import SubtaskState
 
 Receiver = Callable[[Batch], None]
@@ -51,6 +51,10 @@ class VertexTask:
         self.split = ANY_SPLIT
         self.reported: dict[str, int] = {}
         """For each split, how far the operator says time has come."""
+        self.heard: dict[str, int] = {}
+        """For each split, when it last had records; negative when it was said to be idle then."""
+        self.on_watermark: Callable[[VertexTask], None] | None = None
+        """Called when the operator reports a watermark, where that must not wait."""
         self.metrics = MetricGroup()
         self.accumulators: dict[str, Any] = {}
         self.records_in = 0
@@ -116,6 +120,16 @@ class VertexTask:
     def report_watermark(self, watermark: int) -> None:
         if watermark > self.reported.get(self.split, MIN_TIMESTAMP):
             self.reported[self.split] = watermark
+            if self.on_watermark is not None:
+                self.on_watermark(self)
+
+    def report_idle(self, idle: bool = True) -> None:
+        now = self.processing_time()
+        self.heard[self.split] = -now if idle else now
+
+    def progress(self, split: str) -> Progress:
+        """What a split reports."""
+        return self.reported[split], self.heard.get(split, 0)
 
     # What the engine tells the operator.
 
@@ -124,6 +138,8 @@ class VertexTask:
 
     def receive(self, side: int, batch: Batch) -> None:
         self.records_in += len(batch.values)
+        if self.operator.makes_watermarks and batch.values:
+            self.heard[self.split] = self.processing_time()
         self._guarded(self.operator.receive, side, batch)
 
     def receiver(self, side: int) -> Receiver:

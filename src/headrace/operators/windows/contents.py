@@ -1,0 +1,190 @@
+"""What a window holds while it is open, and how two windows' contents become one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.core.functions import AggregateFunction
+from headrace.core.operator import Context, KeyScope
+from headrace.core.state import ListState, ListStateDescriptor, ValueState, ValueStateDescriptor
+
+NAME = "window-contents"
+
+
+class Kept(ABC):
+    """The contents of the window in scope, over state."""
+
+    @abstractmethod
+    def add(self, value: Any, stamp: int | None) -> None:
+        """Take a record in."""
+
+    @abstractmethod
+    def get(self) -> Any:
+        """What the window function is given; None when there is nothing."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget everything."""
+
+    @abstractmethod
+    def merge(self, scope: KeyScope, target: Any, sources: list[Any]) -> None:
+        """Bring the contents of the pairs `sources` into that of the pair `target`."""
+
+
+class Contents(ABC):
+    """How records are kept: folded into one value as they come, or all of them."""
+
+    @abstractmethod
+    def open(self, ctx: Context) -> Kept:
+        """The contents over state."""
+
+    def first(self, value: Any) -> Any:
+        """What a window's first record is kept as."""
+        return value
+
+    @property
+    @abstractmethod
+    def fold(self) -> Callable[[Any, Any], Any] | None:
+        """Gives what is kept and a record, what is kept then; None if all records are kept."""
+
+    def combine(self, one: Any, other: Any) -> Any:
+        """What is kept of two windows that become one."""
+        raise NotImplementedError
+
+    def result(self, kept: Any) -> Any:
+        """What the window function is given."""
+        return kept
+
+    def result_of_all(self, values: list[Any]) -> Any:
+        """The same, for records that were all kept, as an evictor needs them."""
+        kept = self.first(values[0])
+        for value in values[1:]:
+            assert self.fold is not None
+            kept = self.fold(kept, value)
+        return self.result(kept)
+
+
+@dataclass(frozen=True)
+class Reducing(Contents):
+    """Records are reduced to one of their kind."""
+
+    reduce: Callable[[Any, Any], Any]
+
+    @property
+    def fold(self) -> Callable[[Any, Any], Any]:
+        return self.reduce
+
+    def combine(self, one: Any, other: Any) -> Any:
+        return self.reduce(one, other)
+
+    def open(self, ctx: Context) -> Kept:
+        return Folded(self, ctx)
+
+
+@dataclass(frozen=True)
+class Aggregating(Contents):
+    """Records are added to an accumulator."""
+
+    function: AggregateFunction
+
+    @property
+    def fold(self) -> Callable[[Any, Any], Any]:
+        add = self.function.add
+        return lambda accumulator, value: add(value, accumulator)
+
+    def first(self, value: Any) -> Any:
+        return self.function.add(value, self.function.create_accumulator())
+
+    def combine(self, one: Any, other: Any) -> Any:
+        return self.function.merge(one, other)
+
+    def result(self, kept: Any) -> Any:
+        return self.function.get_result(kept)
+
+    def open(self, ctx: Context) -> Kept:
+        return Folded(self, ctx)
+
+
+@dataclass(frozen=True)
+class Listing(Contents):
+    """All records are kept."""
+
+    @property
+    def fold(self) -> None:
+        return None
+
+    def result_of_all(self, values: list[Any]) -> Any:
+        return values
+
+    def open(self, ctx: Context) -> Kept:
+        return Listed(ctx, timed=False)
+
+
+class Folded(Kept):
+    """One value: what the records so far come to."""
+
+    def __init__(self, contents: Reducing | Aggregating, ctx: Context):
+        self.state: ValueState[Any] = ctx.window_state(  # type: ignore[assignment]
+            ValueStateDescriptor(NAME)
+        )
+        self._contents = contents
+        self._fold = contents.fold
+
+    def add(self, value: Any, stamp: int | None) -> None:
+        kept = self.state.value()
+        self.state.update(self._contents.first(value) if kept is None else self._fold(kept, value))
+
+    def get(self) -> Any:
+        kept = self.state.value()
+        return None if kept is None else self._contents.result(kept)
+
+    def clear(self) -> None:
+        self.state.clear()
+
+    def merge(self, scope: KeyScope, target: Any, sources: list[Any]) -> None:
+        found = []
+        for pair in (target, *sources):
+            scope.key = pair
+            kept = self.state.value()
+            if kept is not None:
+                found.append(kept)
+                self.state.clear()
+        if found:
+            merged = found[0]
+            for kept in found[1:]:
+                merged = self._contents.combine(merged, kept)
+            scope.key = target
+            self.state.update(merged)
+
+
+class Listed(Kept):
+    """Every record; with its timestamp if `timed`."""
+
+    def __init__(self, ctx: Context, *, timed: bool):
+        self.state: ListState[Any] = ctx.window_state(  # type: ignore[assignment]
+            ListStateDescriptor(NAME)
+        )
+        self._timed = timed
+
+    def add(self, value: Any, stamp: int | None) -> None:
+        self.state.add((value, stamp) if self._timed else value)
+
+    def get(self) -> list[Any] | None:
+        return list(self.state.get()) or None
+
+    def put_back(self, records: list[Any]) -> None:
+        self.state.update(records)
+
+    def clear(self) -> None:
+        self.state.clear()
+
+    def merge(self, scope: KeyScope, target: Any, sources: list[Any]) -> None:
+        for pair in sources:
+            scope.key = pair
+            records = list(self.state.get())
+            self.state.clear()
+            scope.key = target
+            self.state.add_all(records)

@@ -1,0 +1,426 @@
+"""Sliding windows with an aggregate: one accumulator for each slice, none for each window.
+
+Overlapping windows share their records. Time is cut into slices whose length is the greatest
+common divisor of the windows' size and slide; a record is added to the accumulator of its slice
+alone, and the slices of a window are merged when it fires. So results are those of the general
+operator for every aggregate whose `merge` is associative and commutative, as it must be: records
+are combined in the order of their slices rather than of their arrival.
+"""
+
+from __future__ import annotations
+
+import uuid
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from math import gcd
+from operator import length_hint
+from typing import Any
+
+from headrace.core.functions import AggregateFunction
+from headrace.core.isolation import FROZEN, isolated
+from headrace.core.operator import (
+    EVENT_TIME,
+    MAX_TIMESTAMP,
+    MIN_TIMESTAMP,
+    PROCESSING_TIME,
+    Batch,
+    Context,
+)
+from headrace.core.state import MapState, MapStateDescriptor, ValueState, ValueStateDescriptor
+from headrace.core.user_code import RecordFailure
+from headrace.core.window_assigners import missing_timestamp
+from headrace.core.windows import TimeWindow
+from headrace.operators.windows.firing import Firing
+from headrace.operators.windows.panes import PaneOperator
+
+_SLICES = MapStateDescriptor("slices")
+"""By the start of the slice: its accumulator."""
+_FIRED = ValueStateDescriptor("slices-fired")
+_AGAIN = MapStateDescriptor("slices-again")
+"""By the end of the window: what came for it after the clock had fired it."""
+_PROOF = MapStateDescriptor("slices-proof")
+_FEW = 3
+"""So many slices are merged one after the other: keeping aggregates would cost as much."""
+_NEVER = MAX_TIMESTAMP + 1
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingGrid:
+    """Where sliding windows lie in time; windows are named by their ends."""
+
+    size: int
+    slide: int
+    offset: int = 0
+
+    @property
+    def slice_length(self) -> int:
+        return gcd(self.size, self.slide)
+
+    def ends_of(self, timestamp: int) -> range:
+        """The ends of the windows of a timestamp, the latest first, as assigners give them."""
+        latest = timestamp - (timestamp - self.offset) % self.slide + self.size
+        return range(latest, timestamp, -self.slide)
+
+    def first_end(self, start: int) -> int:
+        """The end of the earliest window with the slice that begins at `start`."""
+        return start - (start - self.size - self.offset) % self.slide + self.slide
+
+    def is_end(self, timestamp: int) -> bool:
+        return (timestamp - self.size - self.offset) % self.slide == 0
+
+    def next_end(self, starts: list[int], end: int) -> int | None:
+        """The end of the first window after another that has one of the slices."""
+        at = bisect_left(starts, end + self.slide - self.size)
+        if at == len(starts):
+            return None
+        return max(end + self.slide, self.first_end(starts[at]))
+
+
+class KeySlices:
+    """What is remembered of a key's slices in memory; all of it follows from its state.
+
+    A window is merged from two aggregates: `front` has, for each slice up to some point, all
+    slices from there to that point, and `back` everything after the point. As windows move on
+    slices leave the front and join the back; when the front is used up, one pass over the slices
+    makes a new one. So each slice is merged twice, however many windows it is part of.
+    """
+
+    __slots__ = ("back", "back_from", "covered", "drop_at", "fire_at", "front", "starts")
+
+    def __init__(self, starts: list[int]):
+        self.starts = starts
+        self.fire_at = self.drop_at = _NEVER
+        """Timers at these times or before are set."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop the aggregates, as one of the slices they cover has changed."""
+        self.front: list[tuple[int, Any]] = []
+        self.back: Any = None
+        self.back_from: int | None = None
+        self.covered: int | None = None
+        """All slices before this time, and those only, are in an aggregate."""
+
+
+def owned(accumulator: Any) -> Any:
+    """What a user's method may change: the accumulator, or a copy if it can be changed at all."""
+    kind = accumulator.__class__
+    if kind in FROZEN or (kind is tuple and FROZEN.issuperset(map(type, accumulator))):
+        return accumulator
+    return isolated(accumulator)
+
+
+class SliceMerger:
+    """Merges the slices of the current key's windows."""
+
+    def __init__(self, aggregate: AggregateFunction, slices: MapState[int, Any], size: int):
+        self._merge = aggregate.merge
+        self._slices = slices
+        self._size = size
+
+    def once(self, starts: Sequence[int]) -> Any:
+        """The accumulator of one or more slices; the caller's own."""
+        get, merge = self._slices.get, self._merge
+        stored = get(starts[0])
+        merged = owned(stored)
+        for start in starts[1:]:
+            stored = get(start)
+            merged = merge(merged, owned(stored))
+        return merged
+
+    def next(self, key: KeySlices, first: int, after: int, end: int) -> Any:
+        """The accumulator of the slices numbered `first` up to `after`, those of the window that
+        ends at `end`; windows must be asked for in order."""
+        starts, front = key.starts, key.front
+        if after - first <= _FEW:
+            return self.once(starts[first:after])
+        begin = end - self._size
+        while front and front[-1][0] < begin:
+            front.pop()
+        if key.covered is None or (key.back_from is not None and key.back_from < begin):
+            self._turn(key, starts[first:after])
+        elif starts[after - 1] >= key.covered:
+            self._extend(key, starts[bisect_left(starts, key.covered, first, after) : after])
+        key.covered = end
+        back = key.back
+        if not front:
+            return owned(back)
+        ahead = front[-1][1]
+        return owned(ahead) if back is None else self._merge(owned(ahead), owned(back))
+
+    def _turn(self, key: KeySlices, starts: list[int]) -> None:
+        """Start over with a front of all slices."""
+        get, merge, front = self._slices.get, self._merge, key.front
+        key.back = key.back_from = None
+        merged = self.once(starts[-1:])
+        front.append((starts[-1], merged))
+        for start in reversed(starts[:-1]):
+            stored = get(start)
+            merged = merge(owned(stored), owned(merged))
+            front.append((start, merged))
+
+    def _extend(self, key: KeySlices, starts: list[int]) -> None:
+        """Take slices into the back."""
+        added = self.once(starts)
+        if key.back_from is None:
+            key.back, key.back_from = added, starts[0]
+        else:
+            key.back = self._merge(key.back, added)
+
+
+
+class CacheProof:
+    """Tells whether what a worker remembers of the batch before still goes with the state.
+
+    Another worker may have run a batch in between, or run the last one again. So each batch
+    leaves a token with the state, and who remembers another one has missed something.
+    """
+
+    def __init__(self, ctx: Context):
+        self._kept: MapState[str, str] = ctx.broadcast_state(_PROOF)  # type: ignore[assignment]
+        self._token: str | None = None
+        self.checked = False
+
+    def holds(self) -> bool:
+        """Whether memory can be trusted; to be asked before it is used in a batch."""
+        self.checked = True
+        return self._kept.get("token") == self._token
+
+    def renew(self) -> None:
+        """The batch is over."""
+        if self.checked:
+            self._token = uuid.uuid4().hex
+            self._kept.put("token", self._token)
+            self.checked = False
+
+
+class SlicedWindowOperator(PaneOperator):
+    """Sliding windows of event or processing time with an aggregate and their own trigger.
+
+    A key has one timer, for the next of its windows that has records; with allowed lateness also
+    one for the next window to be dropped.
+    """
+
+    def __init__(
+        self, grid: SlidingGrid, aggregate: AggregateFunction, firing: Firing, *,
+        event_time: bool = True, lateness_ms: int = 0, late_tag: str | None = None,
+    ):  # fmt: skip
+        # By the clock nothing can be late.
+        super().__init__(firing, lateness_ms=lateness_ms if event_time else 0, late_tag=late_tag)
+        self.grid = grid
+        self.aggregate = aggregate
+        self.domain = EVENT_TIME if event_time else PROCESSING_TIME
+
+    def open(self, ctx: Context) -> None:
+        super().open(ctx)
+        self._slices: MapState[int, Any] = ctx.keyed_state(_SLICES)  # type: ignore[assignment]
+        self._merger = SliceMerger(self.aggregate, self._slices, self.grid.size)
+        self._known: dict[Any, KeySlices] = {}
+        self._proof = CacheProof(ctx)
+        if self.domain == PROCESSING_TIME:
+            self._fired: ValueState[int] = ctx.keyed_state(_FIRED)  # type: ignore[assignment]
+            self._again: MapState[int, Any] = ctx.keyed_state(_AGAIN)  # type: ignore[assignment]
+        self._plain = self.firing.__class__ is Firing
+
+    def end_batch(self) -> None:
+        self._proof.renew()
+
+    def _key_slices(self, key: Any) -> KeySlices:
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = KeySlices(sorted(self._slices.keys()))
+        return found
+
+    def _trust_memory(self) -> None:
+        if not self._proof.checked and not self._proof.holds():
+            self._known.clear()
+
+    # Records.
+
+    def receive(self, side: int, batch: Batch) -> None:
+        self._trust_memory()
+        assert batch.keys is not None
+        values = iter(batch.values)
+        try:
+            if self.domain == EVENT_TIME:
+                self._add_timed(batch.keys, values, batch.timestamps)
+            else:
+                self._add_now(batch.keys, values)
+        except RecordFailure:
+            raise
+        except Exception as error:
+            at = len(batch.values) - length_hint(values) - 1
+            raise RecordFailure(error, "add", batch.values[at], batch.keys[at]) from error
+        self.flush()
+
+    def _add_timed(
+        self, keys: list[Any], values: Iterator[Any], stamps: list[int | None] | None
+    ) -> None:
+        # The hot loop: every name is local, and nothing is called that need not be.
+        scope, watermark, grid = self.ctx.scope, self.ctx.watermark, self.grid
+        offset, length, gaps = grid.offset, grid.slice_length, grid.slide > grid.size
+        get, put, add = self._slices.get, self._slices.put, self.aggregate.add
+        for key, value, stamp in zip(keys, values, stamps or repeat(None), strict=False):
+            scope.key = key
+            if stamp is None or stamp <= watermark:
+                self._add_late(key, value, stamp)
+                continue
+            start = stamp - (stamp - offset) % length
+            accumulator = get(start)
+            if accumulator is None:
+                if gaps and not grid.ends_of(stamp):
+                    self.reject(value, stamp, late=False)
+                    continue
+                accumulator = self.aggregate.create_accumulator()
+                end = grid.first_end(start)
+                self._begin_slice(key, start, end, end)
+            put(start, add(value, accumulator))
+
+    def _add_late(self, key: Any, value: Any, stamp: int | None) -> None:
+        """Add a record behind the watermark: some of its windows have fired, some are gone."""
+        if stamp is None or stamp == MIN_TIMESTAMP:
+            raise missing_timestamp(value)
+        watermark, lateness = self.ctx.watermark, self.lateness_ms
+        kept = [end for end in self.grid.ends_of(stamp) if end - 1 + lateness > watermark]
+        if kept:
+            to_come = [end for end in kept if end - 1 > watermark]
+            self._add(key, value, stamp, to_come[-1] if to_come else None, kept[-1])
+            for end in kept[len(to_come) :]:
+                self._emit(key, end, self._all_of(key, end))
+        else:
+            self.reject(value, stamp, late=self.is_late(stamp))
+
+    def _add_now(self, keys: list[Any], values: Iterator[Any]) -> None:
+        scope, grid, clock = self.ctx.scope, self.grid, self.ctx.processing_time
+        for key, value in zip(keys, values, strict=False):
+            scope.key = key
+            now, fired = clock(), self._fired.value()
+            to_come: Sequence[int] = grid.ends_of(now)
+            if fired is not None and now <= fired:
+                # The clock stands still or went back: a window that has fired begins anew.
+                for end in to_come:
+                    if end - 1 <= fired:
+                        self._add_again(end, value)
+                to_come = [end for end in to_come if end - 1 > fired]
+            if to_come:
+                self._add(key, value, now, to_come[-1], to_come[-1])
+            elif not grid.ends_of(now):
+                self.reject(value, None, late=False)
+
+    def _add_again(self, end: int, value: Any) -> None:
+        accumulator = self._again.get(end)
+        if accumulator is None:
+            accumulator = self.aggregate.create_accumulator()
+            self.ctx.timers.register(PROCESSING_TIME, end - 1)
+        self._again.put(end, self.aggregate.add(value, accumulator))
+
+    def _add(self, key: Any, value: Any, stamp: int, fires: int | None, drops: int) -> None:
+        """Add a record to its slice, of which one window is the next to fire, one to be dropped."""
+        start = stamp - (stamp - self.grid.offset) % self.grid.slice_length
+        accumulator = self._slices.get(start)
+        if accumulator is None:
+            accumulator = self.aggregate.create_accumulator()
+            self._begin_slice(key, start, fires, drops)
+        self._slices.put(start, self.aggregate.add(value, accumulator))
+        known = self._known.get(key)
+        if known is not None and known.covered is not None and start < known.covered:
+            known.forget()
+
+    def _begin_slice(self, key: Any, start: int, fires: int | None, drops: int) -> None:
+        slices = self._key_slices(key)
+        insort(slices.starts, start)
+        if fires is not None and fires <= slices.fire_at:
+            slices.fire_at = fires - 1
+            self.ctx.timers.register(self.domain, slices.fire_at)
+        if self.lateness_ms and drops + self.lateness_ms <= slices.drop_at:
+            slices.drop_at = drops - 1 + self.lateness_ms
+            self.ctx.timers.register(self.domain, slices.drop_at)
+
+    # Windows.
+
+    def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
+        self._trust_memory()
+        end, lateness = timestamp + 1, self.lateness_ms
+        if domain == PROCESSING_TIME and self._again.contains(end):
+            self._emit(key, end, self._again.get(end))
+            self._again.remove(end)
+            self._clear(key, end)
+            self.flush()
+            return
+        slices = self._key_slices(key)
+        if not lateness or self.grid.is_end(end):
+            self._fire(key, slices, end)
+        if not lateness or self.grid.is_end(end - lateness):
+            self._drop(key, slices, end - lateness)
+        self.flush()
+        if not slices.starts:
+            del self._known[key]
+        if domain == PROCESSING_TIME:
+            self._fired.update(timestamp) if slices.starts else self._fired.clear()
+
+    def _fire(self, key: Any, slices: KeySlices, end: int) -> None:
+        starts = slices.starts
+        first = bisect_left(starts, end - self.grid.size)
+        after = bisect_left(starts, end, first)
+        if after > first:
+            try:
+                accumulator = self._merger.next(slices, first, after, end)
+            except Exception as error:
+                raise self._failure(error, "merge", key, end) from error
+            self._emit(key, end, accumulator)
+        following = self.grid.next_end(starts, end)
+        if following is None:
+            slices.fire_at = _NEVER
+        else:
+            slices.fire_at = following - 1
+            self.ctx.timers.register(self.domain, slices.fire_at)
+
+    def _drop(self, key: Any, slices: KeySlices, end: int) -> None:
+        """The window that ends at `end` is over; so are the slices of no later one."""
+        starts, begin = slices.starts, end - self.grid.size
+        if bisect_left(starts, begin) < bisect_left(starts, end):
+            self._clear(key, end)
+        over = bisect_left(starts, begin + self.grid.slide)
+        for start in starts[:over]:
+            self._slices.remove(start)
+        del starts[:over]
+        if self.lateness_ms:
+            following = self.grid.next_end(starts, end)
+            slices.drop_at = _NEVER if following is None else following - 1 + self.lateness_ms
+            if following is not None:
+                self.ctx.timers.register(self.domain, slices.drop_at)
+
+    def _all_of(self, key: Any, end: int) -> Any:
+        starts = self._key_slices(key).starts
+        first = bisect_left(starts, end - self.grid.size)
+        try:
+            return self._merger.once(starts[first : bisect_left(starts, end)])
+        except Exception as error:
+            raise self._failure(error, "merge", key, end) from error
+
+    def _emit(self, key: Any, end: int, accumulator: Any) -> None:
+        try:
+            result = self.aggregate.get_result(accumulator)
+        except Exception as error:
+            raise self._failure(error, "get_result", key, end) from error
+        if result is None:
+            return
+        if self._plain:
+            self.out.append(owned(result))
+            self.out_stamps.append(end - 1)
+            return
+        window = TimeWindow(end - self.grid.size, end)
+        self.ctx.window_scope.key = (key, window)
+        self.fire(key, window, result)
+
+    def _clear(self, key: Any, end: int) -> None:
+        if not self._plain:
+            window = TimeWindow(end - self.grid.size, end)
+            self.ctx.window_scope.key = (key, window)
+            self.firing.clear(key, window)
+
+    def _failure(self, error: Exception, call: str, key: Any, end: int) -> RecordFailure:
+        window = TimeWindow(end - self.grid.size, end)
+        return RecordFailure(error, call, f"the contents of {window}", key)

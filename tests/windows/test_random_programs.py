@@ -1,0 +1,44 @@
+"""Random windowed programs give what the oracle says, wherever they are cut and restored."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.testing import JobHarness, JobOutput
+from tests.windows.comparison import assert_as_foretold, dropped
+from tests.windows.oracle import Oracle
+from tests.windows.programs import Program, programs
+from tests.windows.scripted_jobs import scripted_job
+
+
+def run_in_process(
+    program: Program, *, cut: bool = True, crash_after: Collection[int] = ()
+) -> JobOutput:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    job = scripted_job(env, [program.script(cut=cut)])
+    return JobHarness().run(job, crash_after=crash_after)
+
+
+@settings(max_examples=400)
+@given(program=programs(), crash_after=st.sets(st.integers(1, 8)))
+def test_panes_late_records_and_drops(program: Program, crash_after: set[int]) -> None:
+    """A micro-batch ends with each watermark; after some of them a new operator goes on."""
+    oracle = Oracle(program.spec).run(program.steps())
+    output = run_in_process(program, crash_after=crash_after)
+    assert_as_foretold(output.values, program, oracle)
+    assert dropped(output.metrics()) == (0 if program.late_output else len(oracle.late))
+
+
+@settings(max_examples=100)
+@given(program=programs())
+def test_all_at_once(program: Program) -> None:
+    """A bounded input in one piece: nothing is late, and the end fires what is open."""
+    oracle = Oracle(program.spec).run(program.records())
+    output = run_in_process(program, cut=False)
+    assert_as_foretold(output.values, program, oracle)
+    assert dropped(output.metrics()) == len(oracle.late) == 0
