@@ -14,7 +14,7 @@ from tests.windows.scripted_jobs import LATE, PANE, Result, of_kind
 
 def assert_as_foretold(results: Sequence[Result], program: Program, oracle: Oracle) -> None:
     """The same panes in the same order per key, and the same late records."""
-    panes = [(value, time) for _, value, time in of_kind(results, PANE)]
+    panes = [(program.settled(value), time) for _, value, time in of_kind(results, PANE)]
     assert_same_records(panes, [program.result(pane) for pane in oracle.panes], "panes")
     if program.function != "aggregate":  # only its results do not tell their key
         for key in {pane.key for pane in oracle.panes}:

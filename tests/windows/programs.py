@@ -60,9 +60,8 @@ class Program:
 
     def result(self, pane: Pane) -> tuple[Any, int]:
         """The record that tells of a pane, and its timestamp."""
-        numbers = pane.numbers
-        if self.spec.merges:
-            numbers = tuple(sorted(numbers))  # in which order sessions are put together is open
+        # In which order sessions are put together is open.
+        numbers = _ordered(pane.numbers, self.spec.merges)
         window = None if pane.window == GLOBAL else pane.window
         told: dict[str, Any] = {
             "reduce": (pane.key, numbers),
@@ -71,6 +70,12 @@ class Program:
             "process with state": (pane.key, window, numbers, pane.watermark, pane.evaluation),
         }
         return told.get(self.function, (pane.key, window, numbers, pane.watermark)), pane.timestamp
+
+    def settled(self, value: Any) -> Any:
+        """A job's record in the form of `result`: what a reduction gives has no defined order."""
+        if self.function == "reduce":
+            return value[0], _ordered(value[1], self.spec.merges)
+        return value
 
 
 def _step(step: Record | int) -> Send | Advance:
@@ -162,9 +167,12 @@ def micro_batches() -> st.SearchStrategy[tuple[MicroBatch, ...]]:
 
 
 def _with_time_going_forward(batches: Iterable[MicroBatch]) -> tuple[MicroBatch, ...]:
-    """Watermarks that go back are none: a stream's event time never does."""
+    """Watermarks that go back are none: a stream's event time never does.
+
+    The first one comes before any record, for until then a script's watermark trails far behind.
+    """
     newest = -6
-    kept = []
+    kept: list[MicroBatch] = [(newest,)]
     for batch in batches:
         going_forward = []
         for step in batch:
@@ -196,7 +204,7 @@ def windowed(program: Program, records: DataStream) -> DataStream:
     merges = spec.merges
     match program.function:
         case "reduce":
-            return stream.reduce(joined).map(partial(_settled, merges))
+            return stream.reduce(joined)
         case "reduce and process":
             return stream.reduce(joined, window_function=Tell(merges))
         case "aggregate":
@@ -213,10 +221,6 @@ def windowed(program: Program, records: DataStream) -> DataStream:
 
 def joined(one: Any, other: Any) -> Any:
     return one[0], one[1] + other[1]
-
-
-def _settled(merges: bool, record: Any) -> Any:
-    return record[0], _ordered(record[1], merges)
 
 
 def _ordered(numbers: tuple[int, ...], merges: bool) -> tuple[int, ...]:

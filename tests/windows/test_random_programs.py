@@ -24,7 +24,7 @@ def run_in_process(
     return JobHarness().run(job, crash_after=crash_after)
 
 
-@settings(max_examples=400)
+@settings(max_examples=300)
 @given(program=programs(), crash_after=st.sets(st.integers(1, 8)))
 def test_panes_late_records_and_drops(program: Program, crash_after: set[int]) -> None:
     """A micro-batch ends with each watermark; after some of them a new operator goes on."""

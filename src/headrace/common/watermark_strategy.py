@@ -2,8 +2,20 @@
 
 from headrace.core.watermarks import (
     AssignerWithPeriodicWatermarksWrapper,
+    IngestionTimeAssigner,
     TimestampAssigner,
+    Watermark,
+    WatermarkGenerator,
+    WatermarkOutput,
     WatermarkStrategy,
 )
 
-__all__ = ["AssignerWithPeriodicWatermarksWrapper", "TimestampAssigner", "WatermarkStrategy"]
+__all__ = [
+    "AssignerWithPeriodicWatermarksWrapper",
+    "IngestionTimeAssigner",
+    "TimestampAssigner",
+    "Watermark",
+    "WatermarkGenerator",
+    "WatermarkOutput",
+    "WatermarkStrategy",
+]

@@ -87,6 +87,10 @@ class Context(Protocol):
     timers: Timers
     """Timers of the current key; of the current pair where the operator is `windowed`."""
     watermark: int
+    watermarks_at_once: bool
+    """Whether a watermark goes out right after the record it follows from, not with the batch."""
+    split: str
+    """At a source: which of its splits records are from."""
     metrics: MetricGroup
     accumulators: dict[str, Any]
 

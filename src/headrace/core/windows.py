@@ -123,9 +123,15 @@ class CountWindow(tuple[int], Window):
 
 
 class GlobalWindow(tuple[()], Window):
-    """The window of all records."""
+    """The window of all records, of which there is one."""
 
     __slots__ = ()
+
+    def __new__(cls) -> Self:
+        return _EVERYTHING  # type: ignore[return-value]
+
+    def __reduce__(self) -> tuple[Any, tuple[()]]:
+        return GlobalWindow.get, ()
 
     @staticmethod
     def get() -> GlobalWindow:
@@ -138,7 +144,7 @@ class GlobalWindow(tuple[()], Window):
         return "GlobalWindow"
 
 
-_EVERYTHING = GlobalWindow()
+_EVERYTHING: GlobalWindow = tuple.__new__(GlobalWindow, ())
 
 
 class TimeWindowSerializer(TypeSerializer[TimeWindow]):

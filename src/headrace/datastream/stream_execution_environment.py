@@ -26,7 +26,7 @@ from headrace.jobs.explain import execution_plan_json, explain
 from headrace.jobs.launcher import JobSettings, launch
 from headrace.jobs.results import CollectListener
 from headrace.origin import calling_origin
-from headrace.plan.physical import PhysicalPlan
+from headrace.plan.physical import PER_RECORD_WATERMARKS, PhysicalPlan
 from headrace.plan.planner import logical_plan, plan
 from headrace.spark.dependencies import Dependencies
 from headrace.spark.session import default_parallelism, requested_options
@@ -97,6 +97,12 @@ class StreamExecutionEnvironment(SettingsMixin):
         if declared is None and callable(getattr(source, "produced_type", None)):
             declared = source.produced_type()
         stream = self._source(f"Source: {source_name}", spec, declared)
+        if watermark_strategy.alignment is not None and not isinstance(spec, SplitSpec):
+            raise Unsupported(
+                f"{source_name!r} cannot be aligned with other sources: it cannot be paused",
+                origin=calling_origin(),
+                hint="Alignment works for sources with splits; results do not depend on it.",
+            )
         if watermark_strategy.kind == "none" and watermark_strategy.assigner is None:
             return stream
         return stream.assign_timestamps_and_watermarks(watermark_strategy)
@@ -153,11 +159,6 @@ class StreamExecutionEnvironment(SettingsMixin):
         return plan(graph)
 
     def _graph_settings(self) -> dict[str, Any]:
-        if self.config.get_auto_watermark_interval() == 0:
-            raise Unsupported(
-                "watermarks with every record (auto-watermark interval 0) are not there yet",
-                origin=calling_origin(), hint="Leave the interval as it is: once per micro-batch.",
-            )  # fmt: skip
         return {
             "parallelism": self.get_parallelism(),
             "max_parallelism": self._max_parallelism_or_default(),
@@ -168,7 +169,10 @@ class StreamExecutionEnvironment(SettingsMixin):
 
     def _task_settings(self) -> dict[str, Any]:
         """What tasks want to know of the configuration."""
-        settings: dict[str, Any] = {"job_parameters": self.config.get_global_job_parameters()}
+        settings: dict[str, Any] = {
+            "job_parameters": self.config.get_global_job_parameters(),
+            PER_RECORD_WATERMARKS: self.config.get_auto_watermark_interval() == 0,
+        }
         if self.configuration.contains_key(_COMPACT_AT_BYTES):
             settings["compact_at_bytes"] = self.configuration.get_integer(_COMPACT_AT_BYTES, 0)
         return settings

@@ -35,8 +35,14 @@ from headrace.core.windows import (
 )
 from headrace.datastream.checks import function_or_callable, instance_of, type_info
 from headrace.errors import InvalidArgument, InvalidGraph, TypeMismatch
-from headrace.operators import windows
 from headrace.operators.rolling import RollingAggregate
+from headrace.operators.windows import (
+    Aggregating,
+    Contents,
+    Listing,
+    Reducing,
+    window_operator,
+)
 from headrace.origin import calling_origin
 
 if TYPE_CHECKING:
@@ -153,7 +159,7 @@ class _Windows(ABC):
         if window_function is None and declared is None:
             declared = self._input_node_type()
         return self._result(
-            windows.Reducing(reduce), self._optional(window_function, "reduce"), declared,
+            Reducing(reduce), self._optional(window_function, "reduce"), declared,
             function, window_function,
         )  # fmt: skip
 
@@ -174,28 +180,25 @@ class _Windows(ABC):
             accumulator_type = RowTypeInfo(accumulator_type)
         type_info(accumulator_type, "aggregate")
         return self._result(
-            windows.Aggregating(function), self._optional(window_function, "aggregate"),
+            Aggregating(function), self._optional(window_function, "aggregate"),
             type_info(output_type, "aggregate"), function, window_function,
         )  # fmt: skip
 
     def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream:
         """Hand all records of a window that fires to a window function."""
-        if _is_plain(window_function):
-            function = self._called(window_function)
-        else:
-            function = self._of_kind(window_function, "apply", self._apply_kind)
-        return self._result(
-            windows.Listing(), function, type_info(output_type, "apply"), window_function
-        )
+        plain = _is_plain(window_function)
+        function: Function = (
+            self._called(window_function) if plain
+            else self._of_kind(window_function, "apply", self._apply_kind)
+        )  # fmt: skip
+        return self._result(Listing(), function, type_info(output_type, "apply"), window_function)
 
     def process(
         self, process_window_function: Any, output_type: TypeInformation | None = None
     ) -> DataStream:
         """Hand all records of a window that fires to a function with state and the clocks."""
         function = self._of_kind(process_window_function, "process", self._process_kind)
-        return self._result(
-            windows.Listing(), function, type_info(output_type, "process"), function
-        )
+        return self._result(Listing(), function, type_info(output_type, "process"), function)
 
     # One field of the records.
 
@@ -233,7 +236,7 @@ class _Windows(ABC):
         return self._keyed_stream.builder[self._keyed_stream.node_id].type
 
     def _result(
-        self, contents: windows.Contents, function: Function | None,
+        self, contents: Contents, function: Function | None,
         declared: TypeInformation | None, *described: Any,
     ) -> DataStream:  # fmt: skip
         trigger = self._trigger
@@ -241,7 +244,7 @@ class _Windows(ABC):
             trigger = self._assigner.get_default_trigger(self.get_execution_environment())
             self._check_merging(trigger)
         tag = self._late_tag
-        operator = windows.window_operator(
+        operator = window_operator(
             self._assigner, trigger=trigger, evictor=self._evictor,
             lateness_ms=self._lateness_ms, late_tag=None if tag is None else tag.tag_id,
             contents=contents, function=function,

@@ -12,6 +12,7 @@ from headrace.core.job_status import JobStatus
 from headrace.errors import JobCancelled, Unsupported
 from headrace.jobs.execution_result import JobExecutionResult
 from headrace.jobs.results import JobResults
+from headrace.jobs.watermarks import OperatorTime
 from headrace.origin import calling_origin
 
 
@@ -67,6 +68,10 @@ class JobClient:
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """The accumulators as they stand."""
         return CompletableFuture.completed(self._results.accumulators())
+
+    def get_watermarks(self) -> list[OperatorTime]:
+        """For each operator how far event time has come, and which split holds it back."""
+        return self._results.watermarks()
 
     def stop_with_savepoint(self, *_: Any, **__: Any) -> Any:
         raise Unsupported("savepoints are not there yet", origin=calling_origin())

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.core.metrics import merge_snapshots
+from headrace.core.operator import MIN_TIMESTAMP
 from headrace.core.sink import Sink
 from headrace.jobs.journal import CommitJournal, Committables
 from headrace.operators.sinks import WriteOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.level_task import COUNTS
+from headrace.jobs.watermarks import OperatorTime, WatermarkBoard
+from headrace.runtime.level_task import COUNTS, PROGRESS
 
 Item = tuple[int, int, str, Any]
 CollectListener = Callable[[list[Any]], None]
@@ -24,6 +26,8 @@ class Counts:
     """What one subtask of one operator has counted, by the incarnation that counted it."""
 
     by_incarnation: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    watermark: int = MIN_TIMESTAMP
+    """The event time of the subtask when it was last heard of."""
 
     def total(self, name: str) -> int:
         return sum(int(counts[name]) for counts in self.by_incarnation.values())
@@ -43,6 +47,7 @@ class JobResults:
         self._sinks = {vertex.uid: vertex for vertex in plan.vertices.values()}
         self._counts: dict[tuple[int, int], Counts] = {}
         self.batches = 0
+        self.board = WatermarkBoard(plan)
 
     def handle(self, batch_id: int, items: Iterable[Item]) -> None:
         """Take in one batch's items, all of them or none."""
@@ -58,6 +63,9 @@ class JobResults:
             elif kind == COUNTS:
                 known = self._counts.setdefault((vertex, subtask), Counts())
                 known.by_incarnation[payload["incarnation"]] = payload
+                known.watermark = payload["watermark"]
+            elif kind == PROGRESS:
+                self.board.take_in(vertex, payload)
         for uid, things in self._journal.settled(batch_id, committables).items():
             self._commit(self._sinks[uid], things)
         self.batches += 1
@@ -71,6 +79,13 @@ class JobResults:
                 committer.commit(committables)
             finally:
                 committer.close()
+
+    def watermarks(self) -> list[OperatorTime]:
+        """How far event time has come for each operator, and what holds it back."""
+        least: dict[int, int] = {}
+        for (vertex, _), counts in self._counts.items():
+            least[vertex] = min(counts.watermark, least.get(vertex, counts.watermark))
+        return self.board.report(dict(sorted(least.items())))
 
     def records_in(self, vertex: int) -> int:
         return self._total(vertex, "records_in")

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
-from headrace.core.operator import MIN_TIMESTAMP, Batch, Operator
+from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP, Batch, Context, Operator
 from headrace.core.user_code import RecordFailure, apply_all
-from headrace.core.watermarks import WatermarkStrategy
-from headrace.errors import TypeMismatch
+from headrace.core.watermarks import (
+    Watermark,
+    WatermarkGenerator,
+    WatermarkOutput,
+    WatermarkStrategy,
+)
+from headrace.errors import InvalidArgument, TypeMismatch
+
+FAR_FUTURE = "numFarFutureTimestamps"
+_FAR_MS = 366 * 24 * 3600 * 1000
+"""So far after the clock a timestamp is counted: it moves time on for everything behind it."""
+
+Stamps = list[int | None]
 
 
 class TimestampsOperator(Operator):
@@ -19,21 +31,127 @@ class TimestampsOperator(Operator):
 
     def __init__(self, strategy: WatermarkStrategy):
         self.strategy = strategy
+        self.idle_after_ms = strategy.idle_after_ms
+
+    def open(self, ctx: Context) -> None:
+        super().open(ctx)
+        self._far_future = ctx.metrics.counter(FAR_FUTURE)
+        self._generators: dict[str, WatermarkGenerator] = {}
+        self._output = _Output(ctx)
 
     def receive(self, side: int, batch: Batch) -> None:
         stamps = batch.timestamps
         assigner = self.strategy.assigner
         if assigner is not None:
             stamps = _extract(assigner.extract_timestamp, batch)
-        if stamps and self.strategy.kind != "none":
-            newest = max((s for s in stamps if s is not None), default=MIN_TIMESTAMP)
-            if newest > MIN_TIMESTAMP:
-                # The record that is `out_of_orderness` behind the newest is not yet late.
-                self.ctx.report_watermark(newest - self.strategy.out_of_orderness_ms - 1)
-        self.ctx.emit(batch.values, stamps)
+            self._count_far_future(stamps)
+        if stamps is None or self.strategy.kind == "none":
+            self.ctx.emit(batch.values, stamps)
+        elif self.strategy.kind == "generated":
+            self._generate(batch.values, stamps)
+        elif self.ctx.watermarks_at_once:
+            self._emit_in_steps(batch.values, stamps)
+        else:
+            self.ctx.emit(batch.values, stamps)
+            self._report(max((s for s in stamps if s is not None), default=MIN_TIMESTAMP))
+
+    def _report(self, newest: int) -> None:
+        # The record that is `out_of_orderness` behind the newest is not yet late.
+        if newest > MIN_TIMESTAMP:
+            self.ctx.report_watermark(newest - self.strategy.out_of_orderness_ms - 1)
+
+    def _emit_in_steps(self, values: list[Any], stamps: Stamps) -> None:
+        known = (MIN_TIMESTAMP if stamp is None else stamp for stamp in stamps)
+        begin, newest = 0, MIN_TIMESTAMP
+        for at, so_far in enumerate(accumulate(known, max), start=1):
+            if so_far > newest:
+                newest = so_far
+                self.ctx.emit(values[begin:at], stamps[begin:at])
+                begin = at
+                self._report(newest)
+        if begin < len(values):
+            self.ctx.emit(values[begin:], stamps[begin:])
+
+    def _generate(self, values: list[Any], stamps: Stamps) -> None:
+        generator, output = self._generator(), self._output
+        begin, value = 0, None
+        if not self.ctx.watermarks_at_once:
+            self.ctx.emit(values, stamps)
+        try:
+            for at, value in enumerate(values):
+                stamp = stamps[at]
+                generator.on_event(value, MIN_TIMESTAMP if stamp is None else stamp, output)
+                if self.ctx.watermarks_at_once:
+                    generator.on_periodic_emit(output)
+                    if output.newest is not None:
+                        self.ctx.emit(values[begin : at + 1], stamps[begin : at + 1])
+                        begin = at + 1
+                        output.flush()
+        except Exception as error:
+            raise RecordFailure(error, "on_event", value) from error
+        if self.ctx.watermarks_at_once and begin < len(values):
+            self.ctx.emit(values[begin:], stamps[begin:])
+        output.flush()
+        self._emit_periodically(generator)
+
+    def _emit_periodically(self, generator: WatermarkGenerator) -> None:
+        try:
+            generator.on_periodic_emit(self._output)
+        except Exception as error:
+            raise RecordFailure(error, "on_periodic_emit") from error
+        self._output.flush()
+
+    def _generator(self) -> WatermarkGenerator:
+        split = self.ctx.split
+        if split not in self._generators:
+            assert self.strategy.generator is not None
+            made: object = self.strategy.generator()
+            if not isinstance(made, WatermarkGenerator):
+                error = TypeMismatch(
+                    f"the watermark strategy made {made!r}, which is no WatermarkGenerator",
+                    hint="for_generator() takes the class of a generator or a function.",
+                )
+                raise RecordFailure(error, "for_generator")
+            self._generators[split] = made
+        return self._generators[split]
+
+    def _count_far_future(self, stamps: Stamps) -> None:
+        horizon = self.ctx.processing_time() + _FAR_MS
+        far = sum(stamp is not None and stamp > horizon for stamp in stamps)
+        if far:
+            self._far_future.inc(far)
 
 
-def _extract(extract: Callable[[Any, int], int], batch: Batch) -> list[int | None]:
+class _Output(WatermarkOutput):
+    """Collects what a generator emits until the records before it are out."""
+
+    def __init__(self, ctx: Context):
+        self._ctx = ctx
+        self.newest: int | None = None
+
+    def emit_watermark(self, watermark: Watermark) -> None:
+        timestamp = watermark.timestamp
+        if timestamp.__class__ is not int or not MIN_TIMESTAMP <= timestamp <= MAX_TIMESTAMP:
+            raise InvalidArgument(
+                f"a watermark is a time in milliseconds, not {timestamp!r}",
+                hint="Emit Watermark(timestamp) with an int of 64 bits.",
+            )
+        if self.newest is None or timestamp > self.newest:
+            self.newest = timestamp
+
+    def mark_idle(self) -> None:
+        self._ctx.report_idle()
+
+    def mark_active(self) -> None:
+        self._ctx.report_idle(False)
+
+    def flush(self) -> None:
+        newest, self.newest = self.newest, None
+        if newest is not None:
+            self._ctx.report_watermark(newest)
+
+
+def _extract(extract: Callable[[Any, int], int], batch: Batch) -> Stamps:
     values = batch.values
     previous = batch.timestamps
     if previous is None:
@@ -48,6 +166,12 @@ def _extract(extract: Callable[[Any, int], int], batch: Batch) -> list[int | Non
         if stamp.__class__ is not int:
             error = TypeMismatch(
                 f"extract_timestamp returned {stamp!r}, which is no int",
+                hint="Return the event time in milliseconds since the epoch.",
+            )
+            raise RecordFailure(error, "extract_timestamp", value)
+        if not MIN_TIMESTAMP <= stamp <= MAX_TIMESTAMP:
+            error = TypeMismatch(
+                f"extract_timestamp returned {stamp}, which does not fit into 64 bits",
                 hint="Return the event time in milliseconds since the epoch.",
             )
             raise RecordFailure(error, "extract_timestamp", value)

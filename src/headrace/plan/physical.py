@@ -13,6 +13,10 @@ from headrace.core.types import TypeInformation
 from headrace.origin import Origin
 
 
+PER_RECORD_WATERMARKS = "per_record_watermarks"
+"""The setting under which watermarks travel between the records they follow."""
+
+
 @dataclass(frozen=True, slots=True)
 class Edge:
     """Where an operator's output goes; `exchange` is None within a level: a plain call."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP, PROCESSING_TIME, Batch, TaskInfo
 from headrace.core.state import MapState, MapStateDescriptor
-from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.plan.physical import PER_RECORD_WATERMARKS, PhysicalPlan, Vertex
 from headrace.runtime.envelope import MARK, Envelope
 from headrace.runtime.event_time import ANY_SPLIT, PASSING, EventTime, Progress, Watermarks
 from headrace.runtime.outbox import Outbox
@@ -25,8 +25,6 @@ from headrace.runtime.vertex_task import VertexTask
 COUNTS = "counts"
 PROGRESS = "progress"
 """Kind of a driver item that says how far the splits of an origin have come."""
-PER_RECORD = "per_record_watermarks"
-"""The setting under which watermarks travel between the records they follow."""
 WAKE = "wake"
 """Kind of a driver item that says when the earliest processing-time timer is due."""
 NO_VERTEX = -1
@@ -55,7 +53,7 @@ class LevelTask:
         self._outbox = Outbox(plan.parallelism, subtask, level == plan.last_level)
         self._incarnation = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._files = files or {}
-        self._per_record = bool(plan.settings.get(PER_RECORD)) and not plan.batch
+        self._per_record = bool(plan.settings.get(PER_RECORD_WATERMARKS)) and not plan.batch
         self._waiting: list[Envelope] = []
         self._any_split = f"{PASSING}{subtask}" if self._per_record else ANY_SPLIT
         self._idle_after = _idle_after(plan)

@@ -72,6 +72,10 @@ class VertexTask:
     def connect(self, receiver: Receiver, tag: str | None) -> None:
         (self._main if tag is None else self._sides.setdefault(tag, [])).append(receiver)
 
+    @property
+    def watermarks_at_once(self) -> bool:
+        return self.on_watermark is not None
+
     # What the operator asks for.
 
     def keyed_state(self, descriptor: StateDescriptor) -> State:
@@ -124,7 +128,7 @@ class VertexTask:
                 self.on_watermark(self)
 
     def report_idle(self, idle: bool = True) -> None:
-        now = self.processing_time()
+        now = max(1, self.processing_time())  # 0 has no sign
         self.heard[self.split] = -now if idle else now
 
     def progress(self, split: str) -> Progress:

@@ -10,6 +10,7 @@ from headrace.core.output_tag import OutputTag
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.jobs.results import JobResults
+from headrace.jobs.watermarks import OperatorTime
 from headrace.memory.clock import ManualClock
 from headrace.memory.engine import DriverItem, MemoryEngine, MicroBatch
 from headrace.memory.inputs import micro_batches
@@ -51,6 +52,10 @@ class JobOutput:
     def accumulators(self) -> dict[str, Any]:
         """The results of the accumulators, by name."""
         return self._results.accumulators()
+
+    def watermarks(self) -> list[OperatorTime]:
+        """How far event time came for each operator, and what held it back."""
+        return self._results.watermarks()
 
     def metrics(self) -> dict[str, dict[str, Any]]:
         """The metrics functions counted, by operator."""

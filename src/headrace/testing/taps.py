@@ -32,6 +32,8 @@ class TappedOperator(Operator):
         self.inner = inner
         self.keyed = inner.keyed
         self.makes_watermarks = inner.makes_watermarks
+        self.windowed = inner.windowed
+        self.idle_after_ms = inner.idle_after_ms
         self.descriptors: dict[str, StateDescriptor] = {}
 
     def open(self, ctx: Context) -> None:

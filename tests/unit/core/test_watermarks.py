@@ -31,12 +31,21 @@ def test_parts_add_up_and_the_strategy_before_stays() -> None:
     assert plain == WatermarkStrategy.for_monotonous_timestamps()
 
 
-def test_what_is_not_there_yet_says_so() -> None:
-    strategy = WatermarkStrategy.for_monotonous_timestamps()
-    with pytest.raises(Unsupported, match="idle sources"):
-        strategy.with_idleness(Duration.of_minutes(1))
-    with pytest.raises(Unsupported, match="alignment"):
-        strategy.with_watermark_alignment("group", Duration.of_seconds(2))
+def test_idleness_and_alignment_are_kept() -> None:
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_minutes(1))
+    aligned = strategy.with_watermark_alignment("group", Duration.of_seconds(2))
+    assert aligned.idle_after_ms == 60_000
+    assert aligned.alignment is not None
+    assert (aligned.alignment.group, aligned.alignment.max_drift_ms) == ("group", 2000)
+    with pytest.raises(InvalidArgument, match="idle timeout must be above 0"):
+        strategy.with_idleness(Duration.of_millis(0))
+    with pytest.raises(TypeMismatch, match="a watermark group is a name"):
+        strategy.with_watermark_alignment(None, Duration.of_seconds(2))  # type: ignore[arg-type]
+
+
+def test_a_generator_is_given_as_something_that_makes_one() -> None:
+    with pytest.raises(TypeMismatch, match="Pass its class"):
+        WatermarkStrategy.for_generator(3)  # type: ignore[arg-type]
 
 
 def test_bad_arguments() -> None:

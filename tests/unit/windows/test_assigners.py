@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from io import BytesIO
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -92,7 +93,7 @@ def test_a_time_window_knows_its_bounds():
 def test_other_windows_never_end():
     assert CountWindow(3).max_timestamp() == GlobalWindow.get().max_timestamp() == MAX_LONG_VALUE
     assert CountWindow(3).id == 3
-    assert GlobalWindow.get() == GlobalWindow()
+    assert GlobalWindow.get() is GlobalWindow() is pickle.loads(pickle.dumps(GlobalWindow()))
     assert (repr(CountWindow(3)), repr(GlobalWindow())) == ("CountWindow(id=3)", "GlobalWindow")
 
 
@@ -168,7 +169,7 @@ def test_merging_joins_exactly_what_is_connected(pairs):
     whole = {result for _, result in merges.seen}
     merged = set().union(*(group for group, _ in merges.seen))
     left = sorted(whole | (parts - merged))
-    assert all(one.end < two.start for one, two in zip(left, left[1:], strict=False))
+    assert all(one.end < two.start for one, two in pairwise(left))
     for group, result in merges.seen:
         assert (result.start, result.end) == (min(group).start, max(w.end for w in group))
 

@@ -173,7 +173,7 @@ class Listed(Kept):
         self.state.add((value, stamp) if self._timed else value)
 
     def get(self) -> list[Any] | None:
-        return list(self.state.get()) or None
+        return list(self.state.get() or ()) or None
 
     def put_back(self, records: list[Any]) -> None:
         self.state.update(records)
@@ -184,7 +184,7 @@ class Listed(Kept):
     def merge(self, scope: KeyScope, target: Any, sources: list[Any]) -> None:
         for pair in sources:
             scope.key = pair
-            records = list(self.state.get())
+            records = list(self.state.get() or ())
             self.state.clear()
             scope.key = target
             self.state.add_all(records)

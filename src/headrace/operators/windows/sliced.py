@@ -19,7 +19,7 @@ from operator import length_hint
 from typing import Any
 
 from headrace.core.functions import AggregateFunction
-from headrace.core.isolation import FROZEN, isolated
+from headrace.core.isolation import FROZEN, is_frozen, isolated
 from headrace.core.operator import (
     EVENT_TIME,
     MAX_TIMESTAMP,
@@ -70,13 +70,6 @@ class SlidingGrid:
     def is_end(self, timestamp: int) -> bool:
         return (timestamp - self.size - self.offset) % self.slide == 0
 
-    def next_end(self, starts: list[int], end: int) -> int | None:
-        """The end of the first window after another that has one of the slices."""
-        at = bisect_left(starts, end + self.slide - self.size)
-        if at == len(starts):
-            return None
-        return max(end + self.slide, self.first_end(starts[at]))
-
 
 class KeySlices:
     """What is remembered of a key's slices in memory; all of it follows from its state.
@@ -87,12 +80,16 @@ class KeySlices:
     makes a new one. So each slice is merged twice, however many windows it is part of.
     """
 
-    __slots__ = ("back", "back_from", "covered", "drop_at", "fire_at", "front", "starts")
+    __slots__ = (
+        "back", "back_from", "covered", "drop_at", "fire_at", "fired", "front", "frozen", "starts",
+    )  # fmt: skip
 
     def __init__(self, starts: list[int]):
         self.starts = starts
         self.fire_at = self.drop_at = _NEVER
         """Timers at these times or before are set."""
+        self.fired = MIN_TIMESTAMP
+        """The end of the last window that is known to have fired by its time."""
         self.forget()
 
     def forget(self) -> None:
@@ -102,6 +99,8 @@ class KeySlices:
         self.back_from: int | None = None
         self.covered: int | None = None
         """All slices before this time, and those only, are in an aggregate."""
+        self.frozen = True
+        """Whether no aggregate can be changed, so that `merge` may be given it as it is."""
 
 
 def owned(accumulator: Any) -> Any:
@@ -115,10 +114,10 @@ def owned(accumulator: Any) -> Any:
 class SliceMerger:
     """Merges the slices of the current key's windows."""
 
-    def __init__(self, aggregate: AggregateFunction, slices: MapState[int, Any], size: int):
+    def __init__(self, aggregate: AggregateFunction, slices: MapState[int, Any], grid: SlidingGrid):
         self._merge = aggregate.merge
         self._slices = slices
-        self._size = size
+        self._grid = grid
 
     def once(self, starts: Sequence[int]) -> Any:
         """The accumulator of one or more slices; the caller's own."""
@@ -130,13 +129,35 @@ class SliceMerger:
             merged = merge(merged, owned(stored))
         return merged
 
-    def next(self, key: KeySlices, first: int, after: int, end: int) -> Any:
-        """The accumulator of the slices numbered `first` up to `after`, those of the window that
-        ends at `end`; windows must be asked for in order."""
+    def panes(self, key: KeySlices, end: int, until: int) -> Iterator[tuple[int, Any]]:
+        """The windows from the one that ends at `end` to the last one over by `until`, as far as
+        they have slices: their ends and accumulators. `key.fire_at` is then the next one's time.
+        """
+        starts, grid = key.starts, self._grid
+        size, slide, count = grid.size, grid.slide, len(starts)
+        first = bisect_left(starts, end - size)
+        after = bisect_left(starts, end, first)
+        while end <= until + 1:
+            if first < after:
+                yield end, self._pane(key, first, after, end)
+            end += slide
+            while first < count and starts[first] < end - size:
+                first += 1
+            if first == count:
+                key.fire_at = _NEVER
+                return
+            if starts[first] >= end:
+                end = grid.first_end(starts[first])
+            while after < count and starts[after] < end:
+                after += 1
+        key.fire_at = end - 1
+
+    def _pane(self, key: KeySlices, first: int, after: int, end: int) -> Any:
+        """The accumulator of the slices numbered `first` up to `after`, all of one window."""
         starts, front = key.starts, key.front
         if after - first <= _FEW:
             return self.once(starts[first:after])
-        begin = end - self._size
+        begin = end - self._grid.size
         while front and front[-1][0] < begin:
             front.pop()
         if key.covered is None or (key.back_from is not None and key.back_from < begin):
@@ -148,18 +169,22 @@ class SliceMerger:
         if not front:
             return owned(back)
         ahead = front[-1][1]
-        return owned(ahead) if back is None else self._merge(owned(ahead), owned(back))
+        if not key.frozen:
+            ahead, back = owned(ahead), owned(back)
+        return ahead if key.back_from is None else self._merge(ahead, back)
 
     def _turn(self, key: KeySlices, starts: list[int]) -> None:
         """Start over with a front of all slices."""
-        get, merge, front = self._slices.get, self._merge, key.front
+        get, merge, front, frozen = self._slices.get, self._merge, key.front, True
         key.back = key.back_from = None
-        merged = self.once(starts[-1:])
-        front.append((starts[-1], merged))
-        for start in reversed(starts[:-1]):
+        merged: Any = None
+        for number, start in enumerate(reversed(starts)):
             stored = get(start)
-            merged = merge(owned(stored), owned(merged))
+            merged = merge(owned(stored), merged) if number else owned(stored)
             front.append((start, merged))
+            kept, merged = merged, owned(merged)
+            frozen = frozen and kept is merged
+        key.frozen = frozen
 
     def _extend(self, key: KeySlices, starts: list[int]) -> None:
         """Take slices into the back."""
@@ -168,7 +193,7 @@ class SliceMerger:
             key.back, key.back_from = added, starts[0]
         else:
             key.back = self._merge(key.back, added)
-
+        key.frozen = key.frozen and is_frozen(key.back)
 
 
 class CacheProof:
@@ -216,7 +241,7 @@ class SlicedWindowOperator(PaneOperator):
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         self._slices: MapState[int, Any] = ctx.keyed_state(_SLICES)  # type: ignore[assignment]
-        self._merger = SliceMerger(self.aggregate, self._slices, self.grid.size)
+        self._merger = SliceMerger(self.aggregate, self._slices, self.grid)
         self._known: dict[Any, KeySlices] = {}
         self._proof = CacheProof(ctx)
         if self.domain == PROCESSING_TIME:
@@ -350,9 +375,9 @@ class SlicedWindowOperator(PaneOperator):
             self.flush()
             return
         slices = self._key_slices(key)
-        if not lateness or self.grid.is_end(end):
+        if end > slices.fired and (not lateness or self.grid.is_end(end)):
             self._fire(key, slices, end)
-        if not lateness or self.grid.is_end(end - lateness):
+        if lateness and self.grid.is_end(end - lateness):
             self._drop(key, slices, end - lateness)
         self.flush()
         if not slices.starts:
@@ -361,36 +386,45 @@ class SlicedWindowOperator(PaneOperator):
             self._fired.update(timestamp) if slices.starts else self._fired.clear()
 
     def _fire(self, key: Any, slices: KeySlices, end: int) -> None:
-        starts = slices.starts
-        first = bisect_left(starts, end - self.grid.size)
-        after = bisect_left(starts, end, first)
-        if after > first:
-            try:
-                accumulator = self._merger.next(slices, first, after, end)
-            except Exception as error:
-                raise self._failure(error, "merge", key, end) from error
-            self._emit(key, end, accumulator)
-        following = self.grid.next_end(starts, end)
-        if following is None:
-            slices.fire_at = _NEVER
-        else:
-            slices.fire_at = following - 1
+        """Fire the window that ends at `end`, and those after it that are due as well.
+
+        So a watermark that passes many windows wakes a key once. Only where a window function
+        could tell must they wait for windows that are dropped in between.
+        """
+        in_turn = self.domain == PROCESSING_TIME or (self.lateness_ms and not self._plain)
+        until = end - 1 if in_turn else self.ctx.watermark
+        try:
+            for slices.fired, accumulator in self._merger.panes(slices, end, until):
+                self._emit(key, slices.fired, accumulator)
+                if not self._plain and not self.lateness_ms:
+                    self._clear(key, slices.fired)
+        except RecordFailure:
+            raise
+        except Exception as error:
+            raise self._failure(error, "merge", key, end) from error
+        if slices.fire_at != _NEVER:
             self.ctx.timers.register(self.domain, slices.fire_at)
+        if not self.lateness_ms:
+            self._remove(slices, slices.fired)
 
     def _drop(self, key: Any, slices: KeySlices, end: int) -> None:
-        """The window that ends at `end` is over; so are the slices of no later one."""
-        starts, begin = slices.starts, end - self.grid.size
-        if bisect_left(starts, begin) < bisect_left(starts, end):
+        """The window that ends at `end` is over, with all the lateness allowed."""
+        starts = slices.starts
+        if bisect_left(starts, end - self.grid.size) < bisect_left(starts, end):
             self._clear(key, end)
-        over = bisect_left(starts, begin + self.grid.slide)
-        for start in starts[:over]:
+        self._remove(slices, end)
+        slices.drop_at = _NEVER
+        if starts:
+            following = max(end + self.grid.slide, self.grid.first_end(starts[0]))
+            slices.drop_at = following - 1 + self.lateness_ms
+            self.ctx.timers.register(self.domain, slices.drop_at)
+
+    def _remove(self, slices: KeySlices, end: int) -> None:
+        """Forget the slices that are in no window after the one that ends at `end`."""
+        over = bisect_left(slices.starts, end - self.grid.size + self.grid.slide)
+        for start in slices.starts[:over]:
             self._slices.remove(start)
-        del starts[:over]
-        if self.lateness_ms:
-            following = self.grid.next_end(starts, end)
-            slices.drop_at = _NEVER if following is None else following - 1 + self.lateness_ms
-            if following is not None:
-                self.ctx.timers.register(self.domain, slices.drop_at)
+        del slices.starts[:over]
 
     def _all_of(self, key: Any, end: int) -> Any:
         starts = self._key_slices(key).starts
