@@ -5,10 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from bench import data
 from bench.engines import Engine, Run, headrace, pyflink, run, spark
 from bench.figures import Bar, Check, Outcome, ratio
+from bench.jobs.window_input import readings, readings_in_files
 from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings, whole_runs
 
 MILLION = 1_000_000
@@ -18,6 +20,11 @@ ROWS_PER_BATCH = 500_000
 SLOW_PEER_RECORDS = 200_000
 GIB = 2**30
 PYFLINK_DEFAULT_MODE = "process"
+# A record of each of 10k users every second: a sliding window has something new each time.
+SPAN_MS = 100_000
+SESSION_KEYS = 100_000
+# Few, or the many windows of the start-up input would be taken off the large one's time.
+START_UP_KEYS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +161,80 @@ def word_count(setting: Setting) -> Outcome:
     return Outcome(benchmark="word_count", bars=tuple(bars), checks=tuple(checks))
 
 
+def window_tumbling(setting: Setting) -> Outcome:
+    """Sum and count in Python by user and 10 s, against PyFlink; as a stream, against Spark."""
+    script = "jobs/window_tumbling.py"
+    ours = [
+        window_case(headrace(), script, MILLION),
+        window_stream_case(headrace(stream=True), script),
+    ]
+    peers = []
+    if setting.with_peers:
+        peers = [
+            window_case(pyflink("thread"), script, SLOW_PEER_RECORDS),
+            window_stream_case(spark(), "peers/spark_window_sum.py"),
+        ]
+    timings = net_timings([*ours, *peers], setting.repeats, setting.progress)
+    targets = (("headrace / PyFlink thread mode", 15), ("headrace stream / Spark JVM", 0.4))
+    pairs = zip(targets, timings[:2], timings[2:], strict=False)
+    checks = [
+        ratio(name, own.records_per_second / peer.records_per_second, target)
+        for (name, target), own, peer in pairs
+    ]
+    return rates("window_tumbling", timings, checks)
+
+
+def window_cost(name: str, script: str, keys: int, target: float) -> Callable[[Setting], Outcome]:
+    """What other windows cost, over what tumbling ones cost on the same input."""
+
+    def measure(setting: Setting) -> Outcome:
+        cases = [
+            window_case(headrace(), which, MILLION, keys)
+            for which in ("jobs/window_tumbling.py", script)
+        ]
+        labels = ("headrace, tumbling", f"headrace, {name.removeprefix('window_')}")
+        named = [replace(c, label=label) for c, label in zip(cases, labels, strict=True)]
+        tumbling, other = net_timings(named, setting.repeats, setting.progress)
+        cost = Check(
+            name="cost over tumbling",
+            value=tumbling.records_per_second / other.records_per_second,
+            unit="x",
+            bound="at most",
+            target=target,
+        )
+        return rates(name, [tumbling, other], [cost])
+
+    return measure
+
+
+def window_timers(setting: Setting) -> Outcome:
+    """A million open timers in one process: firing them over registering them."""
+    runs = []
+    for turn in range(setting.repeats):
+        setting.progress(f"run {turn + 1} of {setting.repeats}")
+        runs.append(run(headrace(), "jobs/window_timers.py", ["--timers", str(MILLION)]))
+    registering = [each.start_up_seconds for each in runs]
+    firing = [each.execute_seconds for each in runs]
+    bars = tuple(
+        Bar(
+            name=f"headrace, {step}",
+            value=statistics.median(seconds),
+            unit="s",
+            records=MILLION,
+            spread=(min(seconds), max(seconds)),
+        )
+        for step, seconds in (("registering", registering), ("firing", firing))
+    )
+    cost = Check(
+        name="firing over registering",
+        value=bars[1].value / bars[0].value,
+        unit="x",
+        bound="at most",
+        target=3,
+    )
+    return Outcome(benchmark="window_timers", bars=bars, checks=(cost,))
+
+
 def wall_clock(name: str, runs: Sequence[Run]) -> Bar:
     """The seconds of whole processes as a bar."""
     seconds = [each.wall_seconds for each in runs]
@@ -185,6 +266,33 @@ def stream_case(engine: Engine, script: str, records: int, keys: int) -> Case:
         input=data.cards_in_files(records, keys, ROWS_PER_BATCH),
         tiny=data.cards_in_files(START_UP_RECORDS, keys, ROWS_PER_BATCH),
         records=records,
+    )
+
+
+def window_case(engine: Engine, script: str, records: int, keys: int = FEW_KEYS) -> Case:
+    """A case that reads one CSV file of records with an event time; always at the same rate."""
+    span = SPAN_MS * records // MILLION
+    return Case(
+        engine=engine,
+        script=script,
+        input=readings(records, keys, span),
+        tiny=readings(START_UP_RECORDS, START_UP_KEYS, SPAN_MS),
+        records=records,
+    )
+
+
+def window_stream_case(engine: Engine, script: str) -> Case:
+    """The same as a stream of a directory, one file a micro-batch."""
+
+    def directory(records: int, keys: int) -> Path:
+        return readings_in_files(records, keys, SPAN_MS, ROWS_PER_BATCH)
+
+    return Case(
+        engine=engine,
+        script=script,
+        input=directory(MILLION, FEW_KEYS),
+        tiny=directory(START_UP_RECORDS, START_UP_KEYS),
+        records=MILLION,
     )
 
 
@@ -220,4 +328,20 @@ BENCHMARKS = (
     Benchmark("flatness", "cost per record from 1M to 10M records, 10k keys", flatness),
     Benchmark("memory", "process tree at 1M keys with 100-byte values", memory),
     Benchmark("word_count", "word count of 1k lines from cold, against PyFlink", word_count),
+    Benchmark(
+        "window_tumbling",
+        "sum and count by user and 10 s of event time, against PyFlink and Spark",
+        window_tumbling,
+    ),
+    Benchmark(
+        "window_sliding",
+        "the same by windows of 60 s every 1 s, against tumbling ones",
+        window_cost("window_sliding", "jobs/window_sliding.py", FEW_KEYS, 3),
+    ),
+    Benchmark(
+        "window_session",
+        "the same by sessions, 100k users, against tumbling windows",
+        window_cost("window_session", "jobs/window_session.py", SESSION_KEYS, 2),
+    ),
+    Benchmark("window_timers", "firing a million timers over registering them", window_timers),
 )

@@ -65,18 +65,18 @@ class _Tumbling(_TimeAssigner):
     """Windows of one size, one after the other."""
 
     def __init__(self, size: int, offset: int = 0):
-        self._size = _positive(size, "the size of a window")
-        self._offset = _offset(offset, size, "size")
+        self.size_ms = _positive(size, "the size of a window")
+        self.offset_ms = _offset(offset, size, "size")
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         time = self._time(element, timestamp, context)
-        start = time - (time - self._offset) % self._size
-        return (TimeWindow(start, start + self._size),)
+        start = time - (time - self.offset_ms) % self.size_ms
+        return (TimeWindow(start, start + self.size_ms),)
 
     def __repr__(self) -> str:
-        return self._shown(self._size, self._offset)
+        return self._shown(self.size_ms, self.offset_ms)
 
 
 class TumblingEventTimeWindows(_Tumbling):
@@ -103,19 +103,19 @@ class _Sliding(_TimeAssigner):
     """Windows of one size, one starting every `slide`."""
 
     def __init__(self, size: int, slide: int, offset: int = 0):
-        self._size = _positive(size, "the size of a window")
-        self._slide = _positive(slide, "the slide of a window")
-        self._offset = _offset(offset, slide, "slide")
+        self.size_ms = _positive(size, "the size of a window")
+        self.slide_ms = _positive(slide, "the slide of a window")
+        self.offset_ms = _offset(offset, slide, "slide")
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        time, size, slide = self._time(element, timestamp, context), self._size, self._slide
-        newest = time - (time - self._offset) % slide
+        time, size, slide = self._time(element, timestamp, context), self.size_ms, self.slide_ms
+        newest = time - (time - self.offset_ms) % slide
         return [TimeWindow(start, start + size) for start in range(newest, time - size, -slide)]
 
     def __repr__(self) -> str:
-        return self._shown(self._size, self._slide, self._offset)
+        return self._shown(self.size_ms, self.slide_ms, self.offset_ms)
 
 
 class SlidingEventTimeWindows(_Sliding):

@@ -10,14 +10,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.core.functions import AggregateFunction
+from headrace.core.state import ValueStateDescriptor
+from headrace.core.triggers import EventTimeTrigger
+from headrace.core.window_assigners import SlidingEventTimeWindows
 from headrace.core.window_functions import ProcessWindowFunction
 from headrace.errors import HeadraceError
+from headrace.operators.windows.contents import Aggregating
 from headrace.operators.windows.firing import firing
 from headrace.operators.windows.sliced import SlicedWindowOperator, SlidingGrid
+from headrace.operators.windows.window_operator import WindowOperator
 from headrace.testing import OperatorHarness
 
 LATE = "late"
-SHAPES = [(10, 5, 0), (10, 10, 0), (6, 1, 0), (10, 4, 3), (7, 3, -1), (3, 5, 2), (4, 6, 0), (20, 1, 0)]
+SHAPES = [
+    (10, 5, 0),
+    (10, 10, 0),
+    (6, 1, 0),
+    (10, 4, 3),
+    (7, 3, -1),
+    (3, 5, 2),
+    (4, 6, 0),
+    (20, 1, 0),
+]
 
 
 class Listed(AggregateFunction):
@@ -157,6 +171,30 @@ def test_panes_and_late_records_are_those_of_plain_lists(shape, lateness, steps)
         assert harness.state_of("slices") == {}
 
 
+def general(shape, aggregate, function, lateness):
+    """The operator that keeps an accumulator for each window."""
+    assigner = SlidingEventTimeWindows(*shape)
+    operator = WindowOperator(
+        assigner, EventTimeTrigger(), Aggregating(aggregate),
+        firing(function, single=True, merging=False), lateness_ms=lateness, late_tag=LATE,
+    )  # fmt: skip
+    return OperatorHarness(lambda s: s.key_by(lambda r: r[0])._then("Windows", operator, None))
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.sampled_from(SHAPES), st.sampled_from([0, 1, 5, 12]), STEPS)
+def test_results_are_those_of_the_general_operator(shape, lateness, steps):
+    shape = (*shape[:2], shape[2] % shape[1])
+    with (
+        sliced(shape, Listed(), Told(), lateness=lateness) as harness,
+        general(shape, Listed(), Told(), lateness) as other,
+    ):
+        played(harness, Plain(shape, lateness), steps)
+        played(other, Plain(shape, lateness), steps)
+        assert by_key(harness.take_records()) == by_key(other.take_records())
+        assert harness.take_side_output(LATE) == other.take_side_output(LATE)
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.sampled_from(SHAPES), st.sampled_from([0, 5]), STEPS)
 def test_a_tuple_accumulator_gives_the_same_sums(shape, lateness, steps):
@@ -262,16 +300,12 @@ class Cleared(Told):
     SEEN = "seen"
 
     def process(self, key, context, elements):
-        from headrace.core.state import ValueStateDescriptor
-
         seen = context.window_state().get_state(ValueStateDescriptor(self.SEEN))
         log = context.global_state().get_state(ValueStateDescriptor("log"))
         seen.update((seen.value() or 0) + 1)
         yield context.window().end, seen.value(), log.value() or ""
 
     def clear(self, context):
-        from headrace.core.state import ValueStateDescriptor
-
         context.window_state().get_state(ValueStateDescriptor(self.SEEN)).clear()
         log = context.global_state().get_state(ValueStateDescriptor("log"))
         log.update((log.value() or "") + f"{context.window().end} ")
@@ -312,6 +346,8 @@ def test_what_a_worker_remembers_is_dropped_when_its_state_was_replaced():
 
 
 def test_a_record_without_a_timestamp_is_refused_with_its_reason():
-    with sliced((6, 1, 0), Summed()) as harness:
-        with pytest.raises(HeadraceError, match="without a timestamp"):
-            harness.send(("a", 1))
+    with (
+        sliced((6, 1, 0), Summed()) as harness,
+        pytest.raises(HeadraceError, match="without a timestamp"),
+    ):
+        harness.send(("a", 1))

@@ -6,11 +6,26 @@ from typing import Any
 
 from headrace.core.evictors import Evictor
 from headrace.core.operator import Operator
-from headrace.core.triggers import Trigger
+from headrace.core.triggers import EventTimeTrigger, ProcessingTimeTrigger, Trigger
+from headrace.core.window_assigners import (
+    DynamicEventTimeSessionWindows,
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    TumblingEventTimeWindows,
+)
 from headrace.core.windows import MergingWindowAssigner, WindowAssigner
-from headrace.operators.windows.contents import Contents
+from headrace.operators.windows.aligned import SessionWindowOperator, TumblingWindowOperator
+from headrace.operators.windows.contents import Aggregating, Contents
 from headrace.operators.windows.firing import firing
+from headrace.operators.windows.sliced import SlicedWindowOperator, SlidingGrid
 from headrace.operators.windows.window_operator import WindowOperator
+
+_SLIDING = {
+    SlidingEventTimeWindows: EventTimeTrigger,
+    SlidingProcessingTimeWindows: ProcessingTimeTrigger,
+}
+_SESSIONS = (EventTimeSessionWindows, DynamicEventTimeSessionWindows)
 
 
 def window_operator(
@@ -19,9 +34,25 @@ def window_operator(
     contents: Contents, function: Any = None,
 ) -> Operator:  # fmt: skip
     """The operator for windows; without a trigger, with the assigner's own."""
+    trigger = trigger or assigner.get_default_trigger(None)
     merging = isinstance(assigner, MergingWindowAssigner)
     fires = firing(function, single=contents.fold is not None, merging=merging)
-    return WindowOperator(
-        assigner, trigger or assigner.get_default_trigger(None), contents, fires,
-        evictor=evictor, lateness_ms=lateness_ms, late_tag=late_tag,
-    )  # fmt: skip
+    late: dict[str, Any] = {"lateness_ms": lateness_ms, "late_tag": late_tag}
+    # Exact types, for a subclass may do anything.
+    if (
+        isinstance(assigner, SlidingEventTimeWindows | SlidingProcessingTimeWindows)
+        and type(trigger) is _SLIDING.get(type(assigner))
+        and isinstance(contents, Aggregating)
+        and evictor is None
+    ):
+        grid = SlidingGrid(assigner.size_ms, assigner.slide_ms, assigner.offset_ms)
+        return SlicedWindowOperator(
+            grid, contents.function, fires, event_time=assigner.is_event_time(), **late
+        )
+    parts = (assigner, trigger, contents, fires)
+    if evictor is None and contents.fold is not None and type(trigger) is EventTimeTrigger:
+        if type(assigner) is TumblingEventTimeWindows:
+            return TumblingWindowOperator(assigner.size_ms, assigner.offset_ms, *parts, **late)
+        if type(assigner) in _SESSIONS:
+            return SessionWindowOperator(*parts, **late)
+    return WindowOperator(*parts, evictor=evictor, **late)

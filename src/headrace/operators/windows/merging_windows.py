@@ -26,23 +26,24 @@ class MergingWindows:
 
     def __init__(self, assigner: MergingWindowAssigner[Any, Any], ctx: Context):
         self._assigner = assigner
-        self._state_windows: MapState[Any, Any] = ctx.keyed_state(  # type: ignore[assignment]
+        self.state_windows: MapState[Any, Any] = ctx.keyed_state(  # type: ignore[assignment]
             _WINDOWS
         )
+        """For each window of the current key, its state window."""
 
     def state_window(self, window: Any) -> Any:
         """Where the contents of a window lie; None if it is not in use any more."""
-        return self._state_windows.get(window)
+        return self.state_windows.get(window)
 
     def retire(self, window: Any) -> None:
         """A window is not in use any more."""
-        self._state_windows.remove(window)
+        self.state_windows.remove(window)
 
     def add(self, new: Any, on_merge: OnMerge) -> Any:
         """Put a window in; returns the one it is part of now."""
-        known = list(self._state_windows.keys())
+        known = list(self.state_windows.keys())
         if not known:
-            self._state_windows.put(new, new)
+            self.state_windows.put(new, new)
             return new
         merges = _Merges()
         self._assigner.merge_windows([*known, new], merges)
@@ -55,16 +56,16 @@ class MergingWindows:
             if parts:
                 self._merge(parts, whole, on_merge)
         if not absorbed and new not in known:
-            self._state_windows.put(new, new)
+            self.state_windows.put(new, new)
         return result
 
     def _merge(self, parts: list[Any], whole: Any, on_merge: OnMerge) -> None:
         if parts == [whole]:
             return  # it holds the new one already
-        states = [self._state_windows.get(part) for part in parts]
+        states = [self.state_windows.get(part) for part in parts]
         for part in parts:
-            self._state_windows.remove(part)
-        self._state_windows.put(whole, states[0])
+            self.state_windows.remove(part)
+        self.state_windows.put(whole, states[0])
         on_merge(whole, [part for part in parts if part != whole], states[0], states[1:])
 
 

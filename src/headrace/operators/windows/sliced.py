@@ -394,10 +394,11 @@ class SlicedWindowOperator(PaneOperator):
         in_turn = self.domain == PROCESSING_TIME or (self.lateness_ms and not self._plain)
         until = end - 1 if in_turn else self.ctx.watermark
         try:
-            for slices.fired, accumulator in self._merger.panes(slices, end, until):
-                self._emit(key, slices.fired, accumulator)
+            for fired, accumulator in self._merger.panes(slices, end, until):
+                slices.fired = fired
+                self._emit(key, fired, accumulator)
                 if not self._plain and not self.lateness_ms:
-                    self._clear(key, slices.fired)
+                    self._clear(key, fired)
         except RecordFailure:
             raise
         except Exception as error:

@@ -1,0 +1,51 @@
+"""What the window benchmarks share: records with an event time, and a sum and count of them."""
+
+from __future__ import annotations
+
+from measured_job import lines
+from pyflink.common import Duration, Types, WatermarkStrategy
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream.functions import AggregateFunction
+
+RECORD = Types.TUPLE([Types.STRING(), Types.DOUBLE(), Types.LONG()])
+SUM_AND_COUNT = Types.TUPLE([Types.DOUBLE(), Types.LONG()])
+MOST_OUT_OF_ORDER = Duration.of_seconds(2)
+
+
+class TimeOfRecord(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[2]
+
+
+class SumAndCount(AggregateFunction):
+    def create_accumulator(self):
+        return 0.0, 0
+
+    def add(self, value, accumulator):
+        return accumulator[0] + value[1], accumulator[1] + 1
+
+    def get_result(self, accumulator):
+        return accumulator
+
+    def merge(self, acc_a, acc_b):
+        return acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]
+
+
+def parse(line):
+    user, _, amount, time = line.split(",")
+    return user, float(amount), int(time)
+
+
+def summed(env, path, windows):
+    """The sum and count of each user's window; timestamps and watermarks as in most programs."""
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(
+        MOST_OUT_OF_ORDER
+    ).with_timestamp_assigner(TimeOfRecord())
+    return (
+        lines(env, path)
+        .map(parse, output_type=RECORD)
+        .assign_timestamps_and_watermarks(strategy)
+        .key_by(lambda record: record[0], key_type=Types.STRING())
+        .window(windows)
+        .aggregate(SumAndCount(), accumulator_type=SUM_AND_COUNT, output_type=SUM_AND_COUNT)
+    )
