@@ -73,7 +73,7 @@ def _split_batches(spec: SplitSpec) -> Iterator[list[Batch]]:
                 start = positions.get(split.id, enumerator.initial_position(split))
                 # Through JSON, as positions are kept in a checkpoint.
                 end = json.loads(json.dumps(enumerator.latest_position(split, start)))
-                if end != start:
+                if end != start or split.id not in positions:
                     ranges.append(
                         encode_ranges(
                             [(split, start, end, enumerator.latest_position(split, end) == end)]

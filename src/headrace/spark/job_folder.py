@@ -32,6 +32,11 @@ class JobFolder:
         return self.path / "control"
 
     @property
+    def alignment(self) -> Path:
+        """Where the driver notes which splits shall wait for others."""
+        return self.path / "alignment.json"
+
+    @property
     def journal(self) -> Path | None:
         """Where a job that can be resumed notes what it is about to commit."""
         return self.path / "journal" if self.lasting else None

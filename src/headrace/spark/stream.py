@@ -12,6 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.level_task import WAKE
+from headrace.spark.alignment import Aligner
 from headrace.spark.batch import OnResults, driver_items
 from headrace.spark.control import Control
 from headrace.spark.failures import from_spark
@@ -50,6 +51,7 @@ class StreamRun:
         self._settings = settings
         self._folder = folder
         self._control = Control(folder.control)
+        self._aligner = Aligner(plan, folder.alignment)
         self._query: StreamingQuery | None = None
         self._started = threading.Event()
         self._stop_asked = False
@@ -104,15 +106,17 @@ class StreamRun:
     def _take(self, rows: DataFrame, batch_id: int) -> None:
         items = driver_items(row.blob for row in rows.collect())
         self._control.wake_at(min((due for _, _, kind, due in items if kind == WAKE), default=None))
+        self._aligner.take_in(items)
         self._on_results(batch_id, items)
 
     def lower(self) -> DataFrame:
         """The streaming DataFrame whose rows are what the job sends to its driver."""
         plan, shipment = self._plan, self._shipment
         inputs = [
-            stream_input(self._spark, vertex, shipment, self._settings.files_per_batch).mapInArrow(
-                read_source(shipment, vertex.id, final=False, keep=True), SCHEMA
-            )
+            stream_input(
+                self._spark, vertex, shipment, str(self._folder.alignment),
+                self._settings.files_per_batch,
+            ).mapInArrow(read_source(shipment, vertex.id, final=False, keep=True), SCHEMA)
             for vertex in plan.sources
         ]
         inputs.append(self._control.frame(self._spark, plan.parallelism))

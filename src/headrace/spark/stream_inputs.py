@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,14 @@ from headrace.core.source import (
 from headrace.errors import SourceUnavailable, Unsupported
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.source_task import encode_ranges
+from headrace.spark.alignment import waiting
 from headrace.spark.shipment import Shipment
 
 
 def stream_input(
-    spark: SparkSession, vertex: Vertex, shipment: Shipment, files_per_batch: int | None = None
-) -> DataFrame:
+    spark: SparkSession, vertex: Vertex, shipment: Shipment, alignment: str,
+    files_per_batch: int | None = None,
+) -> DataFrame:  # fmt: skip
     """The rows of a source as they come; one column, as in a batch."""
     spec = vertex.source
     match spec:
@@ -43,7 +45,7 @@ def stream_input(
             raise AssertionError("collections become split sources before they are streamed")
         case SplitSpec():
             name = f"headrace_{vertex.id}_{vertex.uid}"
-            spark.dataSource.register(_data_source(name, shipment, vertex.id))
+            spark.dataSource.register(_data_source(name, shipment, vertex.id, alignment))
             return spark.readStream.format(name).load()
         case _:
             raise Unsupported(f"{vertex.name!r} cannot be read as a stream", origin=vertex.origin)
@@ -121,7 +123,9 @@ class _Slices(SplitReader[Any]):
         return iter(self._values[start:end])
 
 
-def _data_source(source_name: str, shipment: Shipment, vertex: int) -> type[DataSource]:
+def _data_source(
+    source_name: str, shipment: Shipment, vertex: int, alignment: str
+) -> type[DataSource]:
     """A Spark data source whose rows say what to read; level 0 does the reading.
 
     It takes the source out of the shipment, in a process of its own that has the user's modules
@@ -139,7 +143,7 @@ def _data_source(source_name: str, shipment: Shipment, vertex: int) -> type[Data
         def streamReader(self, schema: Any) -> DataSourceStreamReader:
             spec = shipment.plan().vertices[vertex].source
             assert isinstance(spec, SplitSpec)
-            return SplitStream(spec.source)
+            return SplitStream(spec.source, lambda: waiting(alignment, vertex))
 
     return SplitsSource
 
@@ -147,8 +151,10 @@ def _data_source(source_name: str, shipment: Shipment, vertex: int) -> type[Data
 class SplitStream(DataSourceStreamReader):
     """Positions of splits as Spark offsets. Lives in a process of its own beside the driver."""
 
-    def __init__(self, source: Source[Any]):
+    def __init__(self, source: Source[Any], waiting: Callable[[], set[str]] = set):
         self._enumerator = source.create_enumerator()
+        self._waiting = waiting
+        self._announced: set[str] = set()
         self._bounded = source.boundedness() is Boundedness.BOUNDED
 
     def __getstate__(self) -> dict[str, Any]:
@@ -161,8 +167,11 @@ class SplitStream(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
         positions = _positions(start)
+        waiting = self._waiting()
         for split in self._enumerator.splits():
             known = positions.get(split.id)
+            if known is not None and split.id in waiting:
+                continue
             at = self._enumerator.initial_position(split) if known is None else known[1]
             positions[split.id] = [split.info, self._enumerator.latest_position(split, at)]
         return _offset(positions)
@@ -170,13 +179,23 @@ class SplitStream(DataSourceStreamReader):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         begun = _positions(start)
         ranges = []
+        silent = []
         for split_id, (info, to) in _positions(end).items():
             split = Split(split_id, info)
             known = begun.get(split_id)
             at = self._enumerator.initial_position(split) if known is None else known[1]
-            if at != to:
-                ends = self._bounded and self._enumerator.latest_position(split, to) == to
+            if at == to and split_id in self._announced:
+                continue
+            ends = self._bounded and self._enumerator.latest_position(split, to) == to
+            if at == to:
+                silent.append((split, at, to, ends))
+            else:
                 ranges.append(InputPartition(encode_ranges([(split, at, to, ends)])))
+        if ranges:
+            self._announced.update(_positions(end))
+            if silent:
+                # A split without records holds time back from the start: slots must know of it.
+                ranges.append(InputPartition(encode_ranges(silent)))
         return ranges
 
     def read(self, partition: InputPartition) -> Iterator[tuple[bytes]]:

@@ -8,29 +8,11 @@ import headrace.common
 import headrace.datastream
 from headrace.parity import ApiClass, load_table
 
-WINDOWS = "windows are not there yet"
-ASYNC = "asynchronous I/O is not there yet"
 CACHE = "caching a stream between jobs is not there yet"
 INTERNAL = "part of how PyFlink itself runs, not of what a program needs"
 
 NOT_THERE = {
-    "pyflink.datastream": {
-        "AsyncDataStream": ASYNC,
-        "CountWindow": WINDOWS,
-        "GlobalWindow": WINDOWS,
-        "MergingWindowAssigner": WINDOWS,
-        "TimeWindow": WINDOWS,
-        "Trigger": WINDOWS,
-        "TriggerResult": WINDOWS,
-        "Window": WINDOWS,
-        "WindowAssigner": WINDOWS,
-        "WindowedStream": WINDOWS,
-    },
-    "pyflink.datastream.data_stream": {
-        "AllWindowedStream": WINDOWS,
-        "CachedDataStream": CACHE,
-        "WindowedStream": WINDOWS,
-    },
+    "pyflink.datastream.data_stream": {"CachedDataStream": CACHE},
     "pyflink.datastream.functions": {
         "FunctionWrapper": INTERNAL,
         "InternalIterableAllWindowFunction": INTERNAL,
@@ -47,6 +29,7 @@ NOT_THERE = {
         "JavaFunctionWrapper": INTERNAL,
         "ReduceFunctionWrapper": INTERNAL,
     },
+    "pyflink.datastream.window": {"WindowOperationDescriptor": INTERNAL},
 }
 
 PATHS = (
@@ -67,6 +50,9 @@ PATHS = (
     "pyflink.datastream.stream_execution_environment",
     "pyflink.datastream.time_domain",
     "pyflink.datastream.timerservice",
+    "pyflink.datastream.async_data_stream",
+    "pyflink.datastream.async_retry_strategies",
+    "pyflink.datastream.window",
 )
 
 
