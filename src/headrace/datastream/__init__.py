@@ -1,5 +1,6 @@
 """The DataStream API, at PyFlink's names."""
 
+from headrace.datastream.async_data_stream import AsyncDataStream
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpoint_storage import (
     CheckpointStorage,
@@ -72,6 +73,7 @@ from headrace.datastream.window import (
 __all__ = [
     "AggregateFunction",
     "AllWindowedStream",
+    "AsyncDataStream",
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",

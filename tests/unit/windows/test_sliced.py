@@ -351,3 +351,24 @@ def test_a_record_without_a_timestamp_is_refused_with_its_reason():
         pytest.raises(HeadraceError, match="without a timestamp"),
     ):
         harness.send(("a", 1))
+
+
+def test_a_timestamp_past_the_end_of_time_is_refused_with_its_reason():
+    with (
+        sliced((6, 1, 0), Summed()) as harness,
+        pytest.raises(HeadraceError, match="ends after the last time there is"),
+    ):
+        harness.send(("a", 1), 2**63 - 3)
+
+
+class Forgetful(Summed):
+    def add(self, value, accumulator):
+        return None
+
+
+def test_an_add_that_returns_nothing_gives_no_results():
+    with sliced((6, 3, 0), Forgetful()) as harness:
+        harness.send(("a", 1), 1)
+        harness.send(("a", 1), 1)
+        harness.advance_watermark(100)
+        assert harness.take_outputs() == []

@@ -10,10 +10,10 @@ are combined in the order of their slices rather than of their arrival.
 from __future__ import annotations
 
 import uuid
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import accumulate, chain, repeat
 from math import gcd
 from operator import length_hint
 from typing import Any
@@ -32,6 +32,7 @@ from headrace.core.state import MapState, MapStateDescriptor, ValueState, ValueS
 from headrace.core.user_code import RecordFailure
 from headrace.core.window_assigners import missing_timestamp
 from headrace.core.windows import TimeWindow
+from headrace.errors import InvalidArgument
 from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.panes import PaneOperator
 
@@ -43,7 +44,9 @@ _AGAIN = MapStateDescriptor("slices-again")
 _PROOF = MapStateDescriptor("slices-proof")
 _FEW = 3
 """So many slices are merged one after the other: keeping aggregates would cost as much."""
+_UNCHANGING = FROZEN.issuperset
 _NEVER = MAX_TIMESTAMP + 1
+_NEAR_THE_END = MAX_TIMESTAMP // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +109,17 @@ class KeySlices:
 def owned(accumulator: Any) -> Any:
     """What a user's method may change: the accumulator, or a copy if it can be changed at all."""
     kind = accumulator.__class__
-    if kind in FROZEN or (kind is tuple and FROZEN.issuperset(map(type, accumulator))):
+    if kind in FROZEN or (kind is tuple and _UNCHANGING(map(type, accumulator))):
         return accumulator
     return isolated(accumulator)
+
+
+def all_frozen(accumulators: list[Any]) -> bool:
+    """Whether none of them can be changed, as far as that can be told in no time."""
+    kinds = set(map(type, accumulators))
+    if kinds == {tuple}:
+        return _UNCHANGING(map(type, chain.from_iterable(accumulators)))
+    return kinds <= FROZEN
 
 
 class SliceMerger:
@@ -175,16 +186,20 @@ class SliceMerger:
 
     def _turn(self, key: KeySlices, starts: list[int]) -> None:
         """Start over with a front of all slices."""
-        get, merge, front, frozen = self._slices.get, self._merge, key.front, True
+        merge, by_start = self._merge, dict(self._slices.items())
+        starts = starts[::-1]
+        stored = [by_start[start] for start in starts]
+        merged: list[Any] = []
+        if all_frozen(stored):
+            merged = list(accumulate(stored, lambda later, earlier: merge(earlier, later)))
+        key.frozen = bool(merged) and all_frozen(merged)
+        if not key.frozen:
+            stored[0] = owned(stored[0])
+            merged = list(
+                accumulate(stored, lambda later, earlier: merge(owned(earlier), owned(later)))
+            )
+        key.front[:] = zip(starts, merged, strict=True)
         key.back = key.back_from = None
-        merged: Any = None
-        for number, start in enumerate(reversed(starts)):
-            stored = get(start)
-            merged = merge(owned(stored), merged) if number else owned(stored)
-            front.append((start, merged))
-            kept, merged = merged, owned(merged)
-            frozen = frozen and kept is merged
-        key.frozen = frozen
 
     def _extend(self, key: KeySlices, starts: list[int]) -> None:
         """Take slices into the back."""
@@ -298,6 +313,8 @@ class SlicedWindowOperator(PaneOperator):
                 if gaps and not grid.ends_of(stamp):
                     self.reject(value, stamp, late=False)
                     continue
+                if stamp > _NEAR_THE_END:
+                    self._check_end(stamp)
                 accumulator = self.aggregate.create_accumulator()
                 end = grid.first_end(start)
                 self._begin_slice(key, start, end, end)
@@ -316,6 +333,15 @@ class SlicedWindowOperator(PaneOperator):
                 self._emit(key, end, self._all_of(key, end))
         else:
             self.reject(value, stamp, late=self.is_late(stamp))
+
+    def _check_end(self, stamp: int) -> None:
+        end = self.grid.ends_of(stamp)[0]
+        if end > _NEVER:
+            raise InvalidArgument(
+                f"{TimeWindow(end - self.grid.size, end)} ends after the last time there is, "
+                f"{MAX_TIMESTAMP}",
+                hint="Timestamps are milliseconds since the epoch; is this one in another unit?",
+            )
 
     def _add_now(self, keys: list[Any], values: Iterator[Any]) -> None:
         scope, grid, clock = self.ctx.scope, self.grid, self.ctx.processing_time
@@ -355,7 +381,9 @@ class SlicedWindowOperator(PaneOperator):
 
     def _begin_slice(self, key: Any, start: int, fires: int | None, drops: int) -> None:
         slices = self._key_slices(key)
-        insort(slices.starts, start)
+        at = bisect_left(slices.starts, start)
+        if slices.starts[at : at + 1] != [start]:  # it is there if `add` has returned None
+            slices.starts.insert(at, start)
         if fires is not None and fires <= slices.fire_at:
             slices.fire_at = fires - 1
             self.ctx.timers.register(self.domain, slices.fire_at)
@@ -393,11 +421,12 @@ class SlicedWindowOperator(PaneOperator):
         """
         in_turn = self.domain == PROCESSING_TIME or (self.lateness_ms and not self._plain)
         until = end - 1 if in_turn else self.ctx.watermark
+        emit, clears = self._emit, not self._plain and not self.lateness_ms
         try:
             for fired, accumulator in self._merger.panes(slices, end, until):
                 slices.fired = fired
-                self._emit(key, fired, accumulator)
-                if not self._plain and not self.lateness_ms:
+                emit(key, fired, accumulator)
+                if clears:
                     self._clear(key, fired)
         except RecordFailure:
             raise
@@ -443,7 +472,10 @@ class SlicedWindowOperator(PaneOperator):
         if result is None:
             return
         if self._plain:
-            self.out.append(owned(result))
+            kind = result.__class__
+            if kind not in FROZEN and (kind is not tuple or not _UNCHANGING(map(type, result))):
+                result = isolated(result)
+            self.out.append(result)
             self.out_stamps.append(end - 1)
             return
         window = TimeWindow(end - self.grid.size, end)
