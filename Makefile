@@ -12,7 +12,8 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup java demo test lint types fmt pytest bench peer examples-vs-pyflink docs clean
+.PHONY: help setup java demo test lint types fmt pytest bench peer examples-vs-pyflink docs pictures
+.PHONY: clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -46,6 +47,9 @@ examples-vs-pyflink: setup java peer ## Run PyFlink's examples on both engines a
 
 docs: setup ## Write the pages of docs/ that are generated
 	@$(PY) -m headrace.parity --docs
+
+pictures: setup ## Draw the pictures of docs/
+	@$(PY) docs/pictures/draw_windows.py
 
 setup: $(STAMP) ## Make .venv and install headrace in it, when pyproject.toml changed
 

@@ -8,7 +8,6 @@ from pyflink.common.watermark_strategy import TimestampAssigner
 from pyflink.datastream.functions import AggregateFunction
 
 RECORD = Types.TUPLE([Types.STRING(), Types.DOUBLE(), Types.LONG()])
-SUM_AND_COUNT = Types.TUPLE([Types.DOUBLE(), Types.LONG()])
 MOST_OUT_OF_ORDER = Duration.of_seconds(2)
 
 
@@ -51,6 +50,8 @@ def parser():
 
 def summed(env, path, windows):
     """The sum and count of each user's window; timestamps and watermarks as in most programs."""
+    # New for each job: PyFlink ties a type it has used to the gateway, and cannot pickle that.
+    kept, result = (Types.TUPLE([Types.DOUBLE(), Types.LONG()]) for _ in range(2))
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(MOST_OUT_OF_ORDER)
     return (
         lines(env, path)
@@ -58,5 +59,5 @@ def summed(env, path, windows):
         .assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(time_of_record()))
         .key_by(lambda record: record[0], key_type=Types.STRING())
         .window(windows)
-        .aggregate(sum_and_count(), accumulator_type=SUM_AND_COUNT, output_type=SUM_AND_COUNT)
+        .aggregate(sum_and_count(), accumulator_type=kept, output_type=result)
     )

@@ -107,8 +107,9 @@ def outputs(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRINTING)
 def test_prints_what_pyflink_prints(name: str, outputs: dict[str, Path], recorded: Path) -> None:
-    theirs = words((recorded / f"datastream_{name.replace('/', '_')}.out").read_text(encoding="utf-8"))
-    assert words(outputs[name].read_text(encoding="utf-8")) == theirs
+    theirs = recorded / f"datastream_{name.replace('/', '_')}.out"
+    printed = words(outputs[name].read_text(encoding="utf-8"))
+    assert printed == words(theirs.read_text(encoding="utf-8"))
 
 
 @pytest.mark.slow

@@ -46,6 +46,18 @@ class Program:
     late_output: bool
     micro_batches: tuple[MicroBatch, ...]
 
+    @property
+    def order_is_open(self) -> bool:
+        """Whether a window may combine records in another order than they came in.
+
+        In which order sessions are put together nobody says; and an aggregate over sliding
+        windows is put together slice by slice.
+        """
+        spec = self.spec
+        sliced = self.function.startswith("aggregate") and spec.assigner[0] == "sliding"
+        by_default = spec.trigger == ("default",) and not spec.purging and spec.evictor is None
+        return spec.merges or (sliced and by_default)
+
     def steps(self) -> list[Record | int]:
         return [step for batch in self.micro_batches for step in batch]
 
@@ -60,8 +72,7 @@ class Program:
 
     def result(self, pane: Pane) -> tuple[Any, int]:
         """The record that tells of a pane, and its timestamp."""
-        # In which order sessions are put together is open.
-        numbers = _ordered(pane.numbers, self.spec.merges)
+        numbers = _ordered(pane.numbers, self.order_is_open)
         window = None if pane.window == GLOBAL else pane.window
         told: dict[str, Any] = {
             "reduce": (pane.key, numbers),
@@ -74,7 +85,7 @@ class Program:
     def settled(self, value: Any) -> Any:
         """A job's record in the form of `result`: what a reduction gives has no defined order."""
         if self.function == "reduce":
-            return value[0], _ordered(value[1], self.spec.merges)
+            return value[0], _ordered(value[1], self.order_is_open)
         return value
 
 
@@ -170,6 +181,7 @@ def _with_time_going_forward(batches: Iterable[MicroBatch]) -> tuple[MicroBatch,
     """Watermarks that go back are none: a stream's event time never does.
 
     The first one comes before any record, for until then a script's watermark trails far behind.
+    The last micro-batch is empty: with the end of the input event time comes to its own end.
     """
     newest = -6
     kept: list[MicroBatch] = [(newest,)]
@@ -182,7 +194,7 @@ def _with_time_going_forward(batches: Iterable[MicroBatch]) -> tuple[MicroBatch,
                 newest = step
                 going_forward.append(step)
         kept.append(tuple(going_forward))
-    return tuple(kept)
+    return (*kept, ())
 
 
 # The same in headrace. A record is (key, (number,)), so that results show the order of records.
@@ -201,37 +213,37 @@ def windowed(program: Program, records: DataStream) -> DataStream:
         stream = stream.allowed_lateness(spec.lateness)
     if program.late_output:
         stream = stream.side_output_late_data(LATE)
-    merges = spec.merges
+    any_order = program.order_is_open
     match program.function:
         case "reduce":
             return stream.reduce(joined)
         case "reduce and process":
-            return stream.reduce(joined, window_function=Tell(merges))
+            return stream.reduce(joined, window_function=Tell(any_order))
         case "aggregate":
-            return stream.aggregate(Gather(merges))
+            return stream.aggregate(Gather(any_order))
         case "aggregate and process":
-            return stream.aggregate(Gather(merges), window_function=Tell(merges))
+            return stream.aggregate(Gather(any_order), window_function=Tell(any_order))
         case "apply":
-            return stream.apply(Apply(merges))
+            return stream.apply(Apply(any_order))
         case "process":
-            return stream.process(Tell(merges))
+            return stream.process(Tell(any_order))
         case _:
-            return stream.process(TellWithState(merges))
+            return stream.process(TellWithState(any_order))
 
 
 def joined(one: Any, other: Any) -> Any:
     return one[0], one[1] + other[1]
 
 
-def _ordered(numbers: tuple[int, ...], merges: bool) -> tuple[int, ...]:
-    return tuple(sorted(numbers)) if merges else numbers
+def _ordered(numbers: tuple[int, ...], any_order: bool) -> tuple[int, ...]:
+    return tuple(sorted(numbers)) if any_order else numbers
 
 
 class Gather(AggregateFunction):
     """An accumulator that is changed in place, as user code often does."""
 
-    def __init__(self, merges: bool):
-        self._merges = merges
+    def __init__(self, any_order: bool):
+        self._any_order = any_order
 
     def create_accumulator(self) -> list[int]:
         return []
@@ -241,7 +253,7 @@ class Gather(AggregateFunction):
         return accumulator
 
     def get_result(self, accumulator: list[int]) -> tuple[int, ...]:
-        return _ordered(tuple(accumulator), self._merges)
+        return _ordered(tuple(accumulator), self._any_order)
 
     def merge(self, a: list[int], b: list[int]) -> list[int]:
         a.extend(b)
@@ -251,11 +263,11 @@ class Gather(AggregateFunction):
 class Tell(ProcessWindowFunction[Any, Any, str, Any]):
     """Key, window, numbers and watermark of each evaluation."""
 
-    def __init__(self, merges: bool):
-        self._merges = merges
+    def __init__(self, any_order: bool):
+        self._any_order = any_order
 
     def process(self, key: str, context: Any, elements: Iterable[Any]) -> Iterable[Any]:
-        numbers = _ordered(_numbers(elements), self._merges)
+        numbers = _ordered(_numbers(elements), self._any_order)
         yield key, _bounds(context.window()), numbers, context.current_watermark()
 
 
@@ -279,11 +291,11 @@ class TellWithState(Tell):
 
 
 class Apply(WindowFunction[Any, Any, str, Any]):
-    def __init__(self, merges: bool):
-        self._merges = merges
+    def __init__(self, any_order: bool):
+        self._any_order = any_order
 
     def apply(self, key: str, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
-        return [(key, _bounds(window), _ordered(_numbers(inputs), self._merges))]
+        return [(key, _bounds(window), _ordered(_numbers(inputs), self._any_order))]
 
 
 def _numbers(elements: Iterable[Any]) -> tuple[int, ...]:

@@ -261,3 +261,20 @@ def test_state_of_a_window_that_merges() -> None:
     told = failure_of(sessions.process(StateOfWindow()))
     assert "window_state" in told or "state of a window" in told
     assert "merg" in told
+
+
+class ForgottenMerge(Count):
+    def merge(self, a: int, b: int) -> int:  # type: ignore[empty-body]
+        pass
+
+
+def test_sliding_aggregate_without_a_merge() -> None:
+    """Sliding windows share accumulators: a merge that gives nothing must not lose a window."""
+    batches = [[("a", 3), ("a", 7)]]
+    stream = keyed(batches, BY_SECOND_FIELD).window(EVENT_TIME_WINDOWS["sliding"])
+    try:
+        found = JobHarness().run(stream.aggregate(ForgottenMerge())).values
+    except HeadraceError as error:
+        assert "merge" in str(error)
+    else:
+        assert found == [1, 2, 1]

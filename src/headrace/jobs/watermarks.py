@@ -86,14 +86,22 @@ class WatermarkBoard:
         silent = timeout is not None and self._clock() - heard >= timeout
         idle = heard < 0 or (silent and watermark != MAX_TIMESTAMP)
         return SplitProgress(
-            vertex.name, split, watermark, since, abs(heard) or None, idle
+            self._source_of(vertex), split, watermark, since, abs(heard) or None, idle
         )
+
+    def _source_of(self, vertex: Vertex) -> str:
+        """The source whose records get their time there, or else the operator itself."""
+        feeding = (source.name for source in self._plan.sources
+                   if any(edge.target == vertex.id for edge in source.edges))  # fmt: skip
+        return next(feeding, vertex.name)
 
     def report(self, watermarks: Mapping[int, int]) -> list[OperatorTime]:
         """The time of each operator, given the watermarks its subtasks see."""
         found = []
         for id, watermark in watermarks.items():
             vertex = self._plan.vertices[id]
+            if vertex.source is not None:
+                continue  # time begins after it, where timestamps are assigned
             splits = self.progress_of(vertex.watermark_origins)
             active = [split for split in splits if not split.idle]
             slowest = min(active, key=lambda split: split.watermark, default=None)

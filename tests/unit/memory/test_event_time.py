@@ -208,7 +208,7 @@ def test_the_slowest_split_is_named():
     board.take_in(origin, {"fast": (5000, 1), "slow": (1000, 1)})
     times = board.report({max(plan.vertices): 1000})
     assert str(times[0]).endswith(
-        "1970-01-01T00:00:01.000+00:00; held back by 'Timestamps/Watermarks', split 'slow' at "
+        "1970-01-01T00:00:01.000+00:00; held back by 'Source: rows', split 'slow' at "
         "1970-01-01T00:00:01.000+00:00 since 00:01:30 UTC"
     )
 
