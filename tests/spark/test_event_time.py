@@ -71,7 +71,8 @@ def write(file: Path, *records: tuple[str, int]) -> None:
 
 
 def tens(stream: DataStream) -> DataStream:
-    windows = stream.key_by(lambda v: v[0]).window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+    ten = TumblingEventTimeWindows.of(Time.milliseconds(10))
+    windows = stream.key_by(lambda v: v[0]).window(ten)
     return windows.side_output_late_data(LATE).reduce(lambda a, b: (a[0], b[1]))
 
 

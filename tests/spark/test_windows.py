@@ -83,7 +83,7 @@ def test_dropped_records_are_counted(
     timed(env, BATCHES).key_by(lambda r: r[0]).window(TENS).aggregate(Count()).print()
     result = env.execute()
     assert dropped(result.get_metrics()) == 2
-    assert Counter(line.split("> ")[-1] for line in capsys.readouterr().out.split()) == {
+    assert Counter(line.split("> ")[-1] for line in capsys.readouterr().out.splitlines()) == {
         "1": 2, "2": 1
     }  # fmt: skip
 

@@ -70,6 +70,10 @@ class Program:
         steps = [[_step(step) for step in batch] for batch in batches]
         return Script(steps, partial(windowed, self))
 
+    def script_in_one_piece(self) -> Script:
+        """The same steps in one micro-batch, for a job whose watermarks follow each record."""
+        return Script([[_step(step) for step in self.steps()], []], partial(windowed, self))
+
     def result(self, pane: Pane) -> tuple[Any, int]:
         """The record that tells of a pane, and its timestamp."""
         numbers = _ordered(pane.numbers, self.order_is_open)

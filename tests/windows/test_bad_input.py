@@ -188,6 +188,14 @@ def failure_of(stream: DataStream) -> str:
     return str(raised.value)
 
 
+def outcome_of(stream: DataStream) -> Any:
+    """The records a job gives, or what it says when it fails."""
+    try:
+        return JobHarness().run(stream).values
+    except HeadraceError as error:
+        return str(error)
+
+
 @pytest.mark.parametrize("windows", EVENT_TIME_WINDOWS.values(), ids=EVENT_TIME_WINDOWS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_no_timestamps_were_assigned(windows: Any, function: Callable[[Any], DataStream]) -> None:
@@ -272,9 +280,5 @@ def test_sliding_aggregate_without_a_merge() -> None:
     """Sliding windows share accumulators: a merge that gives nothing must not lose a window."""
     batches = [[("a", 3), ("a", 7)]]
     stream = keyed(batches, BY_SECOND_FIELD).window(EVENT_TIME_WINDOWS["sliding"])
-    try:
-        found = JobHarness().run(stream.aggregate(ForgottenMerge())).values
-    except HeadraceError as error:
-        assert "merge" in str(error)
-    else:
-        assert found == [1, 2, 1]
+    found = outcome_of(stream.aggregate(ForgottenMerge()))
+    assert found == [1, 2, 1] or "merge" in found

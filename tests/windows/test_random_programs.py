@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.testing import JobHarness, JobOutput
 from tests.windows.comparison import assert_as_foretold, dropped
-from tests.windows.oracle import Oracle
+from tests.windows.oracle import Oracle, Record, Spec
 from tests.windows.programs import Program, programs
 from tests.windows.scripted_jobs import scripted_job
 
@@ -34,11 +34,32 @@ def test_panes_late_records_and_drops(program: Program, crash_after: set[int]) -
     assert dropped(output.metrics()) == (0 if program.late_output else len(oracle.late))
 
 
+AT_THE_LAST_MILLISECOND = Program(
+    Spec(("session", 1), ("continuous", 1)), "reduce", False,
+    ((Record("a", 0, 17), Record("a", 0, 18)),),
+)  # fmt: skip
+"""A continuous trigger whose interval begins at its window's end, before windows merge."""
+
+
 @settings(max_examples=100)
 @given(program=programs())
+@example(AT_THE_LAST_MILLISECOND)
 def test_all_at_once(program: Program) -> None:
     """A bounded input in one piece: nothing is late, and the end fires what is open."""
     oracle = Oracle(program.spec).run(program.records())
     output = run_in_process(program, cut=False)
     assert_as_foretold(output.values, program, oracle)
     assert dropped(output.metrics()) == len(oracle.late) == 0
+
+
+@settings(max_examples=150)
+@given(program=programs())
+def test_watermarks_that_follow_each_record(program: Program) -> None:
+    """With an interval of 0, what is late does not depend on where micro-batches are cut."""
+    oracle = Oracle(program.spec).run(program.steps())
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    env.get_config().set_auto_watermark_interval(0)
+    output = JobHarness().run(scripted_job(env, [program.script_in_one_piece()]))
+    assert_as_foretold(output.values, program, oracle)
+    assert dropped(output.metrics()) == (0 if program.late_output else len(oracle.late))

@@ -130,7 +130,7 @@ class WatermarkStrategy:
         """Watermarks by a generator of the user's; `generator` makes one for each split."""
         if isinstance(generator, WatermarkGenerator) or not callable(generator):
             raise TypeMismatch(
-                f"for_generator() needs something that makes a WatermarkGenerator, not {generator!r}",
+                f"for_generator() needs what makes a WatermarkGenerator, not {generator!r}",
                 origin=calling_origin(), hint="Pass its class, or a lambda that makes one.",
             )  # fmt: skip
         return WatermarkStrategy("generated", generator=generator)

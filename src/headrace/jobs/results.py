@@ -12,9 +12,9 @@ from headrace.core.metrics import merge_snapshots
 from headrace.core.operator import MIN_TIMESTAMP
 from headrace.core.sink import Sink
 from headrace.jobs.journal import CommitJournal, Committables
+from headrace.jobs.watermarks import OperatorTime, WatermarkBoard
 from headrace.operators.sinks import WriteOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.jobs.watermarks import OperatorTime, WatermarkBoard
 from headrace.runtime.level_task import COUNTS, PROGRESS
 
 Item = tuple[int, int, str, Any]

@@ -12,7 +12,6 @@ from headrace.core.source import SourceSpec
 from headrace.core.types import TypeInformation
 from headrace.origin import Origin
 
-
 PER_RECORD_WATERMARKS = "per_record_watermarks"
 """The setting under which watermarks travel between the records they follow."""
 

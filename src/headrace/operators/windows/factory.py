@@ -15,10 +15,11 @@ from headrace.core.window_assigners import (
     TumblingEventTimeWindows,
 )
 from headrace.core.windows import MergingWindowAssigner, WindowAssigner
-from headrace.operators.windows.aligned import SessionWindowOperator, TumblingWindowOperator
 from headrace.operators.windows.contents import Aggregating, Contents
 from headrace.operators.windows.firing import firing
+from headrace.operators.windows.sessions import SessionWindowOperator
 from headrace.operators.windows.sliced import SlicedWindowOperator, SlidingGrid
+from headrace.operators.windows.tumbling import TumblingWindowOperator
 from headrace.operators.windows.window_operator import WindowOperator
 
 _SLIDING = {
@@ -54,5 +55,5 @@ def window_operator(
         if type(assigner) is TumblingEventTimeWindows:
             return TumblingWindowOperator(assigner.size_ms, assigner.offset_ms, *parts, **late)
         if type(assigner) in _SESSIONS:
-            return SessionWindowOperator(*parts, **late)
+            return SessionWindowOperator(assigner, contents, fires, **late)
     return WindowOperator(*parts, evictor=evictor, **late)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.core.operator import Context, Operator
+from headrace.core.operator import MAX_TIMESTAMP, Context, Operator
+from headrace.errors import InvalidArgument
 from headrace.operators.windows.firing import Firing
 
 LATE = "numLateRecordsDropped"
@@ -39,6 +40,14 @@ class PaneOperator(Operator):
         results = self.firing.results(key, window, contents)
         self.out += results
         self.out_stamps += [window.max_timestamp()] * len(results)
+
+    def check_end(self, window: Any) -> None:
+        """Refuse a window that event time can never reach the end of."""
+        if window.max_timestamp() > MAX_TIMESTAMP:
+            raise InvalidArgument(
+                f"{window} ends after the last time there is, {MAX_TIMESTAMP}",
+                hint="Timestamps are milliseconds since the epoch; is this one in another unit?",
+            )
 
     def is_late(self, stamp: int | None) -> bool:
         """Whether a record's time has passed, with all the lateness allowed."""

@@ -32,7 +32,6 @@ from headrace.core.state import MapState, MapStateDescriptor, ValueState, ValueS
 from headrace.core.user_code import RecordFailure
 from headrace.core.window_assigners import missing_timestamp
 from headrace.core.windows import TimeWindow
-from headrace.errors import InvalidArgument
 from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.panes import PaneOperator
 
@@ -314,7 +313,8 @@ class SlicedWindowOperator(PaneOperator):
                     self.reject(value, stamp, late=False)
                     continue
                 if stamp > _NEAR_THE_END:
-                    self._check_end(stamp)
+                    end = grid.ends_of(stamp)[0]
+                    self.check_end(TimeWindow(end - grid.size, end))
                 accumulator = self.aggregate.create_accumulator()
                 end = grid.first_end(start)
                 self._begin_slice(key, start, end, end)
@@ -333,15 +333,6 @@ class SlicedWindowOperator(PaneOperator):
                 self._emit(key, end, self._all_of(key, end))
         else:
             self.reject(value, stamp, late=self.is_late(stamp))
-
-    def _check_end(self, stamp: int) -> None:
-        end = self.grid.ends_of(stamp)[0]
-        if end > _NEVER:
-            raise InvalidArgument(
-                f"{TimeWindow(end - self.grid.size, end)} ends after the last time there is, "
-                f"{MAX_TIMESTAMP}",
-                hint="Timestamps are milliseconds since the epoch; is this one in another unit?",
-            )
 
     def _add_now(self, keys: list[Any], values: Iterator[Any]) -> None:
         scope, grid, clock = self.ctx.scope, self.grid, self.ctx.processing_time

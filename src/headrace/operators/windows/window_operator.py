@@ -81,7 +81,7 @@ class WindowOperator(PaneOperator):
         for window in self._assign_windows(value, stamp, self._assign):
             state_window = window
             if self._by_event_time:
-                self._check_end(window)
+                self.check_end(window)
             if self._merging is not None:
                 window = self._merging.add(window, self._merge)
                 if self._is_late(window):
@@ -124,13 +124,6 @@ class WindowOperator(PaneOperator):
             raise InvalidArgument(
                 f"the windows {parts} were merged into {whole}, which is over already",
                 hint="A custom assigner must not make windows end earlier by merging them.",
-            )
-
-    def _check_end(self, window: Any) -> None:
-        if window.max_timestamp() > MAX_TIMESTAMP:
-            raise InvalidArgument(
-                f"{window} ends after the last time there is, {MAX_TIMESTAMP}",
-                hint="Timestamps are milliseconds since the epoch; is this one in another unit?",
             )
 
     # Timers.

@@ -1,0 +1,105 @@
+"""Tumbling windows that fire by event time alone and whose contents are one value.
+
+The general operator, on the same state and timers, with one tight loop for what is ordinary: a
+record for a window that has not fired yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import repeat
+from typing import Any
+
+from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, Batch, Context
+from headrace.core.state import ValueState
+from headrace.core.user_code import RecordFailure
+from headrace.core.windows import TimeWindow, missing_timestamp
+from headrace.operators.windows.contents import Folded
+from headrace.operators.windows.window_operator import WindowOperator
+
+_UNSEEN: Any = object()
+Record = tuple[Any, Any, int | None]
+
+
+class TumblingWindowOperator(WindowOperator):
+    """Tumbling windows with the trigger of event time."""
+
+    def __init__(self, size_ms: int, offset_ms: int, *parts: Any, **options: Any):
+        super().__init__(*parts, **options)
+        self._size = size_ms
+        self._offset = offset_ms
+
+    def open(self, ctx: Context) -> None:
+        super().open(ctx)
+        assert isinstance(self._kept, Folded)
+        self._values: ValueState[Any] = self._kept.state
+        assert self.contents.fold is not None
+        self._fold = self.contents.fold
+
+    def receive(self, side: int, batch: Batch) -> None:
+        assert batch.keys is not None
+        stamps = batch.timestamps or repeat(None)
+        self._at: tuple[Any, Any] = None, None
+        try:
+            self._take_all(zip(batch.keys, batch.values, stamps, strict=False))
+        except RecordFailure:
+            raise
+        except Exception as error:
+            value, key = self._at
+            raise RecordFailure(error, "window", value, key) from error
+        self.flush()
+
+    def _take_all(self, records: Iterable[Record]) -> None:
+        # The hot loop: every name is local, and nothing is called that need not be.
+        pair, scope, size, offset = self._pair, self.ctx.scope, self._size, self._offset
+        value_of, update = self._values.value, self._values.update
+        fold, first, schedule = self._fold, self.contents.first, self._schedule
+        windows: dict[int, TimeWindow | None] = {}
+        for key, value, stamp in records:
+            self._at = value, key
+            if stamp is None:
+                raise missing_timestamp(value)
+            start = stamp - (stamp - offset) % size
+            window = windows.get(start, _UNSEEN)
+            if window is _UNSEEN:
+                window = windows[start] = self._open_window(start)
+            if window is None:
+                scope.key = key
+                self._take(key, value, stamp)
+                continue
+            pair.key = key, window
+            kept = value_of()
+            if kept is None:
+                update(first(value))
+                schedule(window)
+            else:
+                update(fold(kept, value))
+
+    def _open_window(self, start: int) -> TimeWindow | None:
+        """The window that starts then; None when it has fired already or never will."""
+        last = start + self._size - 1
+        return TimeWindow(start, last + 1) if self.ctx.watermark < last <= MAX_TIMESTAMP else None
+
+    def _schedule(self, window: TimeWindow) -> None:
+        end = window[1] - 1
+        self.ctx.timers.register(EVENT_TIME, end)
+        if self.lateness_ms and end + self.lateness_ms < MAX_TIMESTAMP:
+            self.ctx.timers.register(EVENT_TIME, end + self.lateness_ms)
+
+    def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
+        if self.lateness_ms:
+            super().on_timer(domain, timestamp, key)
+            return
+        kept = self._values.value()
+        self._values.clear()
+        user_key, window = key
+        self.ctx.scope.key = user_key
+        try:
+            self.fire(user_key, window, self.contents.result(kept))
+            self.firing.clear(user_key, window)
+        except RecordFailure:
+            raise
+        except Exception as error:
+            told = f"the contents of {window}"
+            raise RecordFailure(error, "get_result", told, user_key) from error
+        self.flush()
