@@ -326,7 +326,7 @@ class ContinuousEventTimeTrigger(_Continuous):
     def _following(self, time: int, last: int, ctx: Trigger.TriggerContext) -> int:
         if last == MAX_LONG_VALUE and ctx.get_current_watermark() == MAX_LONG_VALUE:
             return last
-        return super()._following(time, last, ctx)
+        return min(time + self.interval, last)
 
     def _register(self, ctx: Trigger.TriggerContext, time: int) -> None:
         ctx.register_event_time_timer(time)

@@ -9,7 +9,7 @@ from headrace.core.operator import Batch
 from headrace.core.user_code import RecordFailure, report
 from headrace.plan.physical import Edge, Vertex
 from headrace.runtime.envelope import MARK, Envelope, Item
-from headrace.runtime.event_time import Watermarks, merge_watermarks
+from headrace.runtime.event_time import Watermarks
 
 TO_DRIVER = -1
 """The slot of rows that are for the driver alone."""
@@ -68,14 +68,14 @@ class Outbox:
             self._full.append((slot, Envelope(self._take(slot)).encode()))
 
     def mark(self, news: Watermarks) -> None:
-        """Let every slot know of watermarks after the records sent so far."""
-        if self._last:
-            return
-        for records in self._records:
-            if records and records[-1][0] == MARK:
-                merge_watermarks(records[-1][2], news)
-            else:
-                records.append((MARK, 0, {origin: dict(news[origin]) for origin in news}))
+        """Let every slot know of watermarks after the records sent so far.
+
+        Each one by itself, even if no record comes between two: what a timer sees of time must
+        not depend on where micro-batches are cut.
+        """
+        if not self._last:
+            for records in self._records:
+                records.append((MARK, 0, news))
 
     def to_driver(self, item: tuple[int, int, str, Any]) -> None:
         self._driver.append(item)

@@ -14,10 +14,11 @@ from headrace.core.state import ValueStateDescriptor
 from headrace.core.triggers import EventTimeTrigger
 from headrace.core.window_assigners import SlidingEventTimeWindows
 from headrace.core.window_functions import ProcessWindowFunction
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, TypeMismatch
 from headrace.operators.windows.contents import Aggregating
 from headrace.operators.windows.firing import firing
-from headrace.operators.windows.sliced import SlicedWindowOperator, SlidingGrid
+from headrace.operators.windows.sliced import SlicedWindowOperator
+from headrace.operators.windows.slices import SlidingGrid
 from headrace.operators.windows.window_operator import WindowOperator
 from headrace.testing import OperatorHarness
 
@@ -366,9 +367,7 @@ class Forgetful(Summed):
         return None
 
 
-def test_an_add_that_returns_nothing_gives_no_results():
-    with sliced((6, 3, 0), Forgetful()) as harness:
+def test_an_add_that_returns_nothing_is_an_error():
+    harness = sliced((6, 3, 0), Forgetful())
+    with pytest.raises(TypeMismatch, match=r"add\(\) returned None"):
         harness.send(("a", 1), 1)
-        harness.send(("a", 1), 1)
-        harness.advance_watermark(100)
-        assert harness.take_outputs() == []

@@ -29,11 +29,12 @@ from headrace.datastream.window import (
     GlobalWindows,
     ProcessingTimeTrigger,
     PurgingTrigger,
+    SlidingEventTimeWindows,
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
 from headrace.errors import HeadraceError, InvalidArgument, InvalidGraph, TypeMismatch
-from headrace.testing import JobHarness
+from headrace.testing import JobHarness, OperatorHarness
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 TUMBLING = TumblingEventTimeWindows.of(Time.milliseconds(10))
@@ -374,3 +375,34 @@ def test_fields_are_named_or_numbered(windowed, whole):
     for wrong in (None, 1.5, True, ("a",)):
         refused(TypeMismatch, "field", windowed.sum, wrong)
         refused(TypeMismatch, "field", whole.max_by, wrong)
+
+
+class ForgetsToReturn(AggregateFunction):
+    def create_accumulator(self):
+        return []
+
+    def add(self, value, accumulator):
+        accumulator.append(value)
+
+    def get_result(self, accumulator):
+        return len(accumulator)
+
+    def merge(self, acc_a, acc_b):
+        return acc_a + acc_b
+
+
+@pytest.mark.parametrize(
+    "assigner",
+    [
+        TumblingEventTimeWindows.of(Time.milliseconds(10)),
+        SlidingEventTimeWindows.of(Time.milliseconds(10), Time.milliseconds(5)),
+        EventTimeSessionWindows.with_gap(Time.milliseconds(10)),
+        GlobalWindows.create(),
+    ],
+)
+def test_an_accumulator_that_is_lost_is_an_error(assigner):
+    harness = OperatorHarness(
+        lambda stream: stream.key_by(lambda v: v).window(assigner).aggregate(ForgetsToReturn())
+    )
+    with pytest.raises(TypeMismatch, match=r"add\(\) returned None"):
+        harness.send("a", 1)

@@ -10,8 +10,20 @@ from typing import Any
 from headrace.core.functions import AggregateFunction
 from headrace.core.operator import Context, KeyScope
 from headrace.core.state import ListState, ListStateDescriptor, ValueState, ValueStateDescriptor
+from headrace.errors import TypeMismatch
 
 NAME = "window-contents"
+
+
+def something(kept: Any, call: str) -> Any:
+    """What a user's method made of the contents; None, which most often is a `return` that was
+    forgotten, would be taken for an empty window."""
+    if kept is None:
+        raise TypeMismatch(
+            f"{call}() returned None, so the contents of a window would be lost",
+            hint=f"Let {call}() return the new accumulator, or the reduced record.",
+        )
+    return kept
 
 
 class Kept(ABC):
@@ -58,6 +70,9 @@ class Contents(ABC):
         """What the window function is given."""
         return kept
 
+    call = "add"
+    """The user's method that `first` and `fold` call."""
+
     def result_of_all(self, values: list[Any]) -> Any:
         """The same, for records that were all kept, as an evictor needs them."""
         kept = self.first(values[0])
@@ -72,13 +87,14 @@ class Reducing(Contents):
     """Records are reduced to one of their kind."""
 
     reduce: Callable[[Any, Any], Any]
+    call = "reduce"
 
     @property
     def fold(self) -> Callable[[Any, Any], Any]:
         return self.reduce
 
     def combine(self, one: Any, other: Any) -> Any:
-        return self.reduce(one, other)
+        return something(self.reduce(one, other), "reduce")
 
     def open(self, ctx: Context) -> Kept:
         return Folded(self, ctx)
@@ -99,7 +115,7 @@ class Aggregating(Contents):
         return self.function.add(value, self.function.create_accumulator())
 
     def combine(self, one: Any, other: Any) -> Any:
-        return self.function.merge(one, other)
+        return something(self.function.merge(one, other), "merge")
 
     def result(self, kept: Any) -> Any:
         return self.function.get_result(kept)
@@ -135,7 +151,8 @@ class Folded(Kept):
 
     def add(self, value: Any, stamp: int | None) -> None:
         kept = self.state.value()
-        self.state.update(self._contents.first(value) if kept is None else self._fold(kept, value))
+        new = self._contents.first(value) if kept is None else self._fold(kept, value)
+        self.state.update(something(new, self._contents.call))
 
     def get(self) -> Any:
         kept = self.state.value()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.evictors import Evictor
+from headrace.core.functions import AggregateFunction
 from headrace.core.operator import Operator
 from headrace.core.triggers import EventTimeTrigger, ProcessingTimeTrigger, Trigger
 from headrace.core.window_assigners import (
@@ -18,7 +19,8 @@ from headrace.core.windows import MergingWindowAssigner, WindowAssigner
 from headrace.operators.windows.contents import Aggregating, Contents
 from headrace.operators.windows.firing import firing
 from headrace.operators.windows.sessions import SessionWindowOperator
-from headrace.operators.windows.sliced import SlicedWindowOperator, SlidingGrid
+from headrace.operators.windows.sliced import SlicedWindowOperator
+from headrace.operators.windows.slices import SlidingGrid
 from headrace.operators.windows.tumbling import TumblingWindowOperator
 from headrace.operators.windows.window_operator import WindowOperator
 
@@ -45,6 +47,7 @@ def window_operator(
         and type(trigger) is _SLIDING.get(type(assigner))
         and isinstance(contents, Aggregating)
         and evictor is None
+        and _can_merge(contents.function)
     ):
         grid = SlidingGrid(assigner.size_ms, assigner.slide_ms, assigner.offset_ms)
         return SlicedWindowOperator(
@@ -57,3 +60,13 @@ def window_operator(
         if type(assigner) in _SESSIONS:
             return SessionWindowOperator(assigner, contents, fires, **late)
     return WindowOperator(*parts, evictor=evictor, **late)
+
+
+def _can_merge(function: AggregateFunction) -> bool:
+    """Whether accumulators can be merged. Flink does not ask that of sliding windows, so many a
+    `merge` is empty; then no accumulator is shared."""
+    try:
+        one, other = function.create_accumulator(), function.create_accumulator()
+        return function.merge(one, other) is not None
+    except Exception:
+        return False

@@ -14,7 +14,7 @@ from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, Batch, Context
 from headrace.core.state import ValueState, ValueStateDescriptor
 from headrace.core.user_code import RecordFailure
 from headrace.core.windows import TimeWindow, WindowAssigner
-from headrace.operators.windows.contents import Contents
+from headrace.operators.windows.contents import Contents, something
 from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.panes import PaneOperator
 from headrace.operators.windows.trigger_context import WindowAssignerContext
@@ -71,7 +71,7 @@ class SessionWindowOperator(PaneOperator):
                 self.reject(value, stamp, late=self.is_late(stamp))
                 return
             self.check_end(TimeWindow(start, end))
-            session = start, end, self.contents.first(value)
+            session = start, end, something(self.contents.first(value), self.contents.call)
             self._sessions.update([*sessions, session] if sessions else [session])
             self._wait_for(session, watermark)
         else:
@@ -92,7 +92,7 @@ class SessionWindowOperator(PaneOperator):
         if end > last:
             last = end
             self.check_end(TimeWindow(start, end))
-        return min(first, start), last, self._fold(kept, value)
+        return min(first, start), last, something(self._fold(kept, value), self.contents.call)
 
     # Timers.
 

@@ -14,7 +14,7 @@ from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, Batch, Context
 from headrace.core.state import ValueState
 from headrace.core.user_code import RecordFailure
 from headrace.core.windows import TimeWindow, missing_timestamp
-from headrace.operators.windows.contents import Folded
+from headrace.operators.windows.contents import Folded, something
 from headrace.operators.windows.window_operator import WindowOperator
 
 _UNSEEN: Any = object()
@@ -69,11 +69,12 @@ class TumblingWindowOperator(WindowOperator):
                 continue
             pair.key = key, window
             kept = value_of()
+            new = first(value) if kept is None else fold(kept, value)
+            if new is None:
+                something(new, self.contents.call)
+            update(new)
             if kept is None:
-                update(first(value))
                 schedule(window)
-            else:
-                update(fold(kept, value))
 
     def _open_window(self, start: int) -> TimeWindow | None:
         """The window that starts then; None when it has fired already or never will."""
