@@ -84,7 +84,8 @@ _RETURNS = {
         "unordered_wait_with_retry"
     },
     "WatermarkStrategy": {
-        "WatermarkStrategy": "for_monotonous_timestamps for_bounded_out_of_orderness no_watermarks"
+        "WatermarkStrategy": "for_monotonous_timestamps for_bounded_out_of_orderness no_watermarks "
+        "with_timestamp_assigner with_idleness with_watermark_alignment"
     },
     "JobClient": {
         "JobID": "get_job_id",
