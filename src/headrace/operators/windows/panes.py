@@ -36,7 +36,12 @@ class PaneOperator(Operator):
         self.firing.close()
 
     def fire(self, key: Any, window: Any, contents: Any) -> None:
-        """Let the window function make results; `ctx.window_scope` is on the pair."""
+        """Let the window function make results; `ctx.window_scope` is on the pair.
+
+        An aggregate whose result is None has nothing to tell, as in Flink.
+        """
+        if contents is None:
+            return
         results = self.firing.results(key, window, contents)
         self.out += results
         self.out_stamps += [window.max_timestamp()] * len(results)
