@@ -14,6 +14,7 @@ from bench.measure import START_UP_RECORDS, Progress
 # Both engines print a record as `2> (a,b)` or `(a,b)`; the number is only the printing task's.
 PRINTED = re.compile(r"^(?:\d+> )?(\(.*\))$")
 KEYS = 100
+SPAN_MS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,16 @@ class Agreement:
 def agreements(progress: Progress) -> list[Agreement]:
     """Run every job on 1k records on both engines and compare what they print."""
     cards, text = data.cards(START_UP_RECORDS, KEYS), data.text(START_UP_RECORDS)
-    inputs = {"stateless": cards, "keyed_count": cards, "keyed_bytes": cards, "word_count": text}
+    timed = data.readings(START_UP_RECORDS, KEYS, SPAN_MS)
+    inputs = {
+        "stateless": cards,
+        "keyed_count": cards,
+        "keyed_bytes": cards,
+        "word_count": text,
+        "window_tumbling": timed,
+        "window_sliding": timed,
+        "window_session": timed,
+    }
     engine, peer = headrace(), pyflink("thread")
     peer.check()
     found = []

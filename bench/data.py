@@ -14,6 +14,8 @@ from pathlib import Path
 DATA_DIR = Path(__file__).parent / ".data"
 SEED = 20_260_101
 WRITE_BATCH = 100_000
+FIRST_MS = 1_699_999_980_000  # a whole minute
+OUT_OF_ORDER_MS = 2_000
 WORDS = ("river", "mill", "wheel", "sluice", "weir", "channel", "gate", "flow", "stone", "pond")
 
 
@@ -34,34 +36,61 @@ def text_lines(records: int) -> Iterator[str]:
         yield " ".join(rng.choices(WORDS, k=8)) + "\n"
 
 
+def reading_lines(records: int, keys: int, span_ms: int) -> Iterator[str]:
+    """CSV lines `user,count,amount,time`: those of `card_lines`, spread evenly over `span_ms`.
+
+    Each record's time is up to two seconds before its turn.
+    """
+    rng = random.Random(SEED)
+    for number, line in enumerate(card_lines(records, keys)):
+        turn = FIRST_MS + OUT_OF_ORDER_MS + number * span_ms // records
+        yield f"{line.rstrip()},{turn - rng.randrange(OUT_OF_ORDER_MS)}\n"
+
+
 def cards(records: int, keys: int) -> Path:
     """One CSV file of card records."""
-    target = DATA_DIR / f"cards-{records}-{keys}.csv"
-    if not target.exists():
-        _write(target, card_lines(records, keys), records)
-    return target
+    return _file(f"cards-{records}-{keys}.csv", card_lines(records, keys), records)
 
 
 def cards_in_files(records: int, keys: int, rows_per_file: int) -> Path:
     """The same records as `cards`, as a directory of files that a stream takes one at a time."""
-    target = DATA_DIR / f"cards-{records}-{keys}-by-{rows_per_file}"
-    if not target.exists():
-        unfinished = target.with_name(target.name + ".part")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
-        lines = card_lines(records, keys)
-        for number, first in enumerate(range(0, records, rows_per_file)):
-            count = min(rows_per_file, records - first)
-            _write(unfinished / f"part-{number:04d}.csv", lines, count)
-        unfinished.rename(target)
-    return target
+    return _files(f"cards-{records}-{keys}", card_lines(records, keys), records, rows_per_file)
+
+
+def readings(records: int, keys: int, span_ms: int) -> Path:
+    """One CSV file of records with an event time."""
+    lines = reading_lines(records, keys, span_ms)
+    return _file(f"readings-{records}-{keys}-{span_ms}.csv", lines, records)
+
+
+def readings_in_files(records: int, keys: int, span_ms: int, rows_per_file: int) -> Path:
+    """The same records as `readings`, as a directory of files."""
+    lines = reading_lines(records, keys, span_ms)
+    return _files(f"readings-{records}-{keys}-{span_ms}", lines, records, rows_per_file)
 
 
 def text(records: int) -> Path:
     """One text file of words."""
-    target = DATA_DIR / f"text-{records}.txt"
+    return _file(f"text-{records}.txt", text_lines(records), records)
+
+
+def _file(name: str, lines: Iterator[str], records: int) -> Path:
+    target = DATA_DIR / name
     if not target.exists():
-        _write(target, text_lines(records), records)
+        _write(target, lines, records)
+    return target
+
+
+def _files(name: str, lines: Iterator[str], records: int, rows_per_file: int) -> Path:
+    target = DATA_DIR / f"{name}-by-{rows_per_file}"
+    if not target.exists():
+        unfinished = target.with_name(target.name + ".part")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        for number, first in enumerate(range(0, records, rows_per_file)):
+            count = min(rows_per_file, records - first)
+            _write(unfinished / f"part-{number:04d}.csv", lines, count)
+        unfinished.rename(target)
     return target
 
 

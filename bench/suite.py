@@ -10,7 +10,6 @@ from pathlib import Path
 from bench import data
 from bench.engines import Engine, Run, headrace, pyflink, run, spark
 from bench.figures import Bar, Check, Outcome, ratio
-from bench.jobs.window_input import readings, readings_in_files
 from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings, whole_runs
 
 MILLION = 1_000_000
@@ -275,8 +274,8 @@ def window_case(engine: Engine, script: str, records: int, keys: int = FEW_KEYS)
     return Case(
         engine=engine,
         script=script,
-        input=readings(records, keys, span),
-        tiny=readings(START_UP_RECORDS, START_UP_KEYS, SPAN_MS),
+        input=data.readings(records, keys, span),
+        tiny=data.readings(START_UP_RECORDS, START_UP_KEYS, SPAN_MS),
         records=records,
     )
 
@@ -285,7 +284,7 @@ def window_stream_case(engine: Engine, script: str) -> Case:
     """The same as a stream of a directory, one file a micro-batch."""
 
     def directory(records: int, keys: int) -> Path:
-        return readings_in_files(records, keys, SPAN_MS, ROWS_PER_BATCH)
+        return data.readings_in_files(records, keys, SPAN_MS, ROWS_PER_BATCH)
 
     return Case(
         engine=engine,
