@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from headrace.core.isolation import isolated
 from headrace.core.state import ReducingStateDescriptor, ValueStateDescriptor
 from headrace.core.triggers import (
     CONTINUE,
@@ -27,8 +28,8 @@ def _sum(one: int, two: int) -> int:
     return one + two
 
 
-_COUNT = ReducingStateDescriptor("count", _sum, Types.LONG())
-_TIMEOUT = ValueStateDescriptor("timeout", Types.LONG())
+_COUNT = ReducingStateDescriptor("trigger:count", _sum, Types.LONG())
+_TIMEOUT = ValueStateDescriptor("trigger:timeout", Types.LONG())
 
 
 class CountTrigger(QuietTrigger[Window]):
@@ -79,7 +80,7 @@ class DeltaTrigger(QuietTrigger[Window]):
         check_delta(threshold, delta_function, "DeltaTrigger")
         self._threshold = threshold
         self._delta = delta_function
-        self._last = ValueStateDescriptor("last-element", state_type)
+        self._last = ValueStateDescriptor("trigger:last-element", state_type)
 
     @staticmethod
     def of(
@@ -94,10 +95,11 @@ class DeltaTrigger(QuietTrigger[Window]):
     ) -> TriggerResult:
         last = ctx.get_partitioned_state(self._last)
         old = last.value()
+        # Isolated, for the window may change its record while it reduces.
         if old is None:
-            last.update(element)
+            last.update(isolated(element))
         elif self._delta(old, element) > self._threshold:
-            last.update(element)
+            last.update(isolated(element))
             return FIRE
         return CONTINUE
 
@@ -221,7 +223,7 @@ class ProcessingTimeoutTrigger(QuietTrigger[Any]):
 
 
 def _purging(result: TriggerResult) -> TriggerResult:
-    return FIRE_AND_PURGE if result.is_fire() else result
+    return FIRE_AND_PURGE if result is FIRE else result
 
 
 def nested(trigger: Any, outer: str) -> Trigger[Any, Any]:

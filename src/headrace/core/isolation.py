@@ -28,10 +28,10 @@ getrefcount's own."""
 
 
 def is_frozen(value: Any) -> bool:
-    """Whether a value cannot change, looking into tuples."""
+    """Whether a value cannot change, looking into tuples, also named ones."""
     if value.__class__ in FROZEN:
         return True
-    if value.__class__ is tuple:
+    if isinstance(value, tuple) and not value.__class__.__dictoffset__:
         return FROZEN.issuperset(map(type, value)) or all(map(is_frozen, value))
     return _is_frozen_dataclass(value)
 
@@ -52,7 +52,7 @@ def isolated(value: Any) -> Any:
     kind = value.__class__
     if kind in FROZEN:
         return value
-    if kind is tuple or hasattr(kind, "__dataclass_params__"):
+    if isinstance(value, tuple) or hasattr(kind, "__dataclass_params__"):
         return value if is_frozen(value) else copy.deepcopy(value)
     if kind is dict:
         if FROZEN.issuperset(map(type, value.values())):

@@ -89,6 +89,9 @@ class Context(Protocol):
     watermark: int
     watermarks_at_once: bool
     """Whether a watermark goes out right after the record it follows from, not with the batch."""
+    clock_stopped: bool
+    """Whether the clock has come to its end with a bounded input, as in BATCH mode: a timer of
+    processing time that a function sets then is never due."""
     split: str
     """At a source: which of its splits records are from."""
     metrics: MetricGroup
@@ -130,6 +133,8 @@ class Operator(ABC):
     makes_watermarks = False
     idle_after_ms: int | None = None
     """For one that makes watermarks: how long a split may be silent and still hold time back."""
+    calls_splits_idle = False
+    """For one that makes watermarks: whether it may itself say that a split is idle."""
     emits_its_input = False
     """Whether it emits only records it received, whose type has been seen to already."""
 

@@ -228,7 +228,7 @@ class Min(ReduceFunction):
         return min(value1, value2)
 
 
-_NEXT_FIRE = ReducingStateDescriptor("fire-time", Min(), Types.LONG())
+_NEXT_FIRE = ReducingStateDescriptor("trigger:fire-time", Min(), Types.LONG())
 
 
 class _Continuous(QuietTrigger[TimeWindow]):

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.event_time import Progress
+from headrace.runtime.event_time import Progress, later
 
 _REPRESENTABLE = 253_402_300_799_999
 
@@ -66,10 +66,11 @@ class WatermarkBoard:
         known = self._splits.setdefault(origin, {})
         for split, (watermark, heard) in splits.items():
             before = known.get(split)
-            if before is None or watermark > before[0]:
+            if before is None:
                 known[split] = (watermark, now, heard)
             else:
-                known[split] = (before[0], before[1], heard)
+                newest, heard = later((before[0], before[2]), (watermark, heard))
+                known[split] = (newest, now if newest > before[0] else before[1], heard)
 
     def watermark(self, origin: int, split: str) -> int:
         return self._splits.get(origin, {}).get(split, (MIN_TIMESTAMP, 0, 0))[0]
@@ -103,7 +104,8 @@ class WatermarkBoard:
             if vertex.source is not None:
                 continue  # time begins after it, where timestamps are assigned
             splits = self.progress_of(vertex.watermark_origins)
-            active = [split for split in splits if not split.idle]
+            going_on = [split for split in splits if split.watermark != MAX_TIMESTAMP]
+            active = [split for split in going_on or splits if not split.idle]
             slowest = min(active, key=lambda split: split.watermark, default=None)
             found.append(OperatorTime(vertex.name, watermark, slowest, tuple(splits)))
         return found

@@ -128,7 +128,8 @@ class FunctionTimerService(TimerService):
 
     def register_processing_time_timer(self, timestamp: int) -> None:
         self._check(timestamp)
-        self._ctx.timers.register(PROCESSING_TIME, timestamp)
+        if not self._ctx.clock_stopped:
+            self._ctx.timers.register(PROCESSING_TIME, timestamp)
 
     def register_event_time_timer(self, timestamp: int) -> None:
         self._check(timestamp)

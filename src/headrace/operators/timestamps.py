@@ -32,6 +32,7 @@ class TimestampsOperator(Operator):
     def __init__(self, strategy: WatermarkStrategy):
         self.strategy = strategy
         self.idle_after_ms = strategy.idle_after_ms
+        self.calls_splits_idle = strategy.kind == "generated"
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
@@ -45,10 +46,10 @@ class TimestampsOperator(Operator):
         if assigner is not None:
             stamps = _extract(assigner.extract_timestamp, batch)
             self._count_far_future(stamps)
-        if stamps is None or self.strategy.kind == "none":
-            self.ctx.emit(batch.values, stamps)
-        elif self.strategy.kind == "generated":
+        if self.strategy.kind == "generated":
             self._generate(batch.values, stamps)
+        elif stamps is None or self.strategy.kind == "none":
+            self.ctx.emit(batch.values, stamps)
         elif self.ctx.watermarks_at_once:
             self._emit_in_steps(batch.values, stamps)
         else:
@@ -72,25 +73,26 @@ class TimestampsOperator(Operator):
         if begin < len(values):
             self.ctx.emit(values[begin:], stamps[begin:])
 
-    def _generate(self, values: list[Any], stamps: Stamps) -> None:
+    def _generate(self, values: list[Any], stamps: Stamps | None) -> None:
         generator, output = self._generator(), self._output
-        begin, value = 0, None
-        if not self.ctx.watermarks_at_once:
+        at_once = self.ctx.watermarks_at_once
+        begin = 0
+        if not at_once:
             self.ctx.emit(values, stamps)
-        try:
-            for at, value in enumerate(values):
-                stamp = stamps[at]
+        for at, value in enumerate(values):
+            stamp = None if stamps is None else stamps[at]
+            try:
                 generator.on_event(value, MIN_TIMESTAMP if stamp is None else stamp, output)
-                if self.ctx.watermarks_at_once:
+                if at_once:
                     generator.on_periodic_emit(output)
-                    if output.newest is not None:
-                        self.ctx.emit(values[begin : at + 1], stamps[begin : at + 1])
-                        begin = at + 1
-                        output.flush()
-        except Exception as error:
-            raise RecordFailure(error, "on_event", value) from error
-        if self.ctx.watermarks_at_once and begin < len(values):
-            self.ctx.emit(values[begin:], stamps[begin:])
+            except Exception as error:
+                raise RecordFailure(error, "on_event", value) from error
+            if at_once and output.newest is not None:
+                self.ctx.emit(values[begin : at + 1], stamps and stamps[begin : at + 1])
+                begin = at + 1
+                output.flush()
+        if at_once and begin < len(values):
+            self.ctx.emit(values[begin:], stamps and stamps[begin:])
         output.flush()
         self._emit_periodically(generator)
 
@@ -128,6 +130,7 @@ class _Output(WatermarkOutput):
     def __init__(self, ctx: Context):
         self._ctx = ctx
         self.newest: int | None = None
+        self._idle = False
 
     def emit_watermark(self, watermark: Watermark) -> None:
         timestamp = watermark.timestamp
@@ -138,11 +141,15 @@ class _Output(WatermarkOutput):
             )
         if self.newest is None or timestamp > self.newest:
             self.newest = timestamp
+        if self._idle:
+            self.mark_active()
 
     def mark_idle(self) -> None:
+        self._idle = True
         self._ctx.report_idle()
 
     def mark_active(self) -> None:
+        self._idle = False
         self._ctx.report_idle(False)
 
     def flush(self) -> None:

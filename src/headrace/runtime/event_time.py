@@ -6,7 +6,7 @@ A split that has been silent for longer than its strategy allows is idle: it hol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.core.state import MapState
@@ -50,26 +50,56 @@ class EventTime:
     """
 
     def __init__(
-        self, table: MapState[int, dict[str, Progress]], idle_after: Mapping[int, int],
-        clock: Callable[[], int],
+        self, table: MapState[int, dict[str, Progress]], reached: MapState[int, int],
+        idle_after: Mapping[int, int], clock: Callable[[], int],
     ):  # fmt: skip
         self._table = table
+        self._kept = reached
+        self._reached: dict[int, int] = {}
+        """How far each origin has come: a split that appears or comes back takes nothing back."""
         self._idle_after = idle_after
         """By origin, after how many milliseconds a silent split of it is idle."""
         self._clock = clock
+        self._now = clock()
+
+    def look_at_clock(self) -> None:
+        """Until it is asked again, all answers are as of now, and so agree with each other."""
+        self._now = self._clock()
 
     def reports(self) -> Watermarks:
         return dict(self._table.items())
 
-    def take_in(self, news: Mapping[int, Mapping[str, Progress]]) -> None:
+    def knows(self, origin: int, split: str) -> bool:
+        return split in (self._table.get(origin) or ())
+
+    def take_in(self, news: Mapping[int, Mapping[str, Progress]]) -> bool:
+        """Hear reports; says whether any of them is news."""
+        changed = False
         for origin, splits in news.items():
-            before = self._table.get(origin) or {}
-            known = {origin: dict(before)}
-            merge_watermarks(known, {origin: splits})
-            if known[origin] != before:
-                if len(known[origin]) > 1:
-                    known[origin].pop(UNHEARD, None)
-                self._table.put(origin, known[origin])
+            known = self._table.get(origin) or {}
+            newer = {}
+            for split, progress in splits.items():
+                before = known.get(split)
+                after = progress if before is None else later(before, progress)
+                if after != before:
+                    newer[split] = after
+            if newer:
+                known.update(newer)
+                if len(known) > 1:
+                    known.pop(UNHEARD, None)
+                self._table.put(origin, known)
+                changed = True
+        return changed
+
+    def keep(self) -> None:
+        """Make it state how far the origins have come."""
+        for origin, reached in self._reached.items():
+            if self._kept.get(origin) != reached:
+                self._kept.put(origin, reached)
+
+    def restore(self) -> None:
+        """After state was restored, the origins are where they were."""
+        self._reached = dict(self._kept.items())
 
     def expect(self, channels: Mapping[int, Iterable[str]]) -> None:
         """Splits that will report in this micro-batch: until they do, they hold time back."""
@@ -99,45 +129,68 @@ class EventTime:
         """Begin to wait for origins that may turn out to be idle from the start."""
         for origin in origins:
             if origin in self._idle_after and not self._table.get(origin):
-                self._table.put(origin, {UNHEARD: (MIN_TIMESTAMP, self._clock())})
+                self._table.put(origin, {UNHEARD: (MIN_TIMESTAMP, max(1, self._now))})
 
-    def watermark(self, origins: Iterable[int]) -> int:
-        """How far time has come for an operator behind these origins.
+    def watermark(self, origins: Collection[int]) -> int:
+        """How far time has come for an operator behind these origins."""
+        if len(origins) == 1:
+            [origin] = origins
+            return self._of(origin)[0]
+        return _least([self._of(origin) for origin in origins])[0]
 
-        The least of all that are active; when all are idle, the furthest of them.
-        """
-        active: list[int] = []
-        idle: list[int] = []
-        for origin in origins:
-            watermark, is_idle = self._of(origin)
-            (idle if is_idle else active).append(watermark)
-        return min(active) if active else max(idle, default=MIN_TIMESTAMP)
+    def progress(self, origin: int) -> Progress:
+        """What this task makes of an origin's reports, for those who do not hear them."""
+        watermark, idle = self._of(origin)
+        splits = self._table.get(origin) or {}
+        if not any(heard for _, heard in splits.values()):
+            return watermark, 0
+        now = max(1, self._now)
+        return watermark, -now if idle else now
 
     def _of(self, origin: int) -> tuple[int, bool]:
         splits = self._table.get(origin)
         if not splits:
             return MIN_TIMESTAMP, False
-        active = [watermark for watermark, heard in splits.values()
-                  if not self._is_idle(origin, watermark, heard)]  # fmt: skip
-        if active:
-            return min(active), False
-        return max(watermark for watermark, _ in splits.values()), True
+        if len(splits) == 1:
+            [(watermark, heard)] = splits.values()
+            idle = heard != 0 and self._is_idle(origin, heard)
+        else:
+            watermark, idle = _least([
+                (watermark, heard != 0 and self._is_idle(origin, heard))
+                for watermark, heard in splits.values()
+            ])  # fmt: skip
+        if watermark == MAX_TIMESTAMP:
+            return watermark, False
+        reached = self._reached.get(origin, MIN_TIMESTAMP)
+        if watermark > reached:
+            self._reached[origin] = watermark
+            return watermark, idle
+        return reached, idle
 
-    def _is_idle(self, origin: int, watermark: int, heard: int) -> bool:
-        if heard < 0:
-            return True
+    def _is_idle(self, origin: int, heard: int) -> bool:
         timeout = self._idle_after.get(origin)
-        return timeout is not None and watermark != MAX_TIMESTAMP and (
-            self._clock() - heard >= timeout
-        )  # fmt: skip
+        return heard < 0 or (timeout is not None and self._now - heard >= timeout)
 
     def next_idle_time(self) -> int | None:
         """When the next split will be idle unless it is heard of."""
-        now = self._clock()
         deadlines = [
             heard + timeout
             for origin, timeout in self._idle_after.items()
             for watermark, heard in (self._table.get(origin) or {}).values()
-            if heard > 0 and watermark != MAX_TIMESTAMP and heard + timeout > now
+            if heard > 0 and watermark != MAX_TIMESTAMP and heard + timeout > self._now
         ]
         return min(deadlines, default=None)
+
+
+def _least(watermarks: Sequence[tuple[int, bool]]) -> tuple[int, bool]:
+    """The least watermark of those that are active; when all are idle, the furthest of them.
+
+    What has come to its end plays no part while others have not: they may only be idle.
+    """
+    going_on = [each for each in watermarks if each[0] != MAX_TIMESTAMP]
+    active = [watermark for watermark, idle in going_on if not idle]
+    if active:
+        return min(active), False
+    if going_on:
+        return max(watermark for watermark, _ in going_on), True
+    return (MAX_TIMESTAMP if watermarks else MIN_TIMESTAMP), False

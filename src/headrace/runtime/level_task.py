@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -30,6 +30,7 @@ WAKE = "wake"
 NO_VERTEX = -1
 _WATERMARKS = MapStateDescriptor("watermarks")
 _CLOCKS = MapStateDescriptor("clocks")
+_REACHED = MapStateDescriptor("reached")
 _ENGINE_UID = "headrace"
 
 Row = tuple[int, bytes]
@@ -56,13 +57,18 @@ class LevelTask:
         self._per_record = bool(plan.settings.get(PER_RECORD_WATERMARKS)) and not plan.batch
         self._waiting: list[Envelope] = []
         self._any_split = f"{PASSING}{subtask}" if self._per_record else ANY_SPLIT
-        self._idle_after = _idle_after(plan)
-        self.time = EventTime(self._engine_map(_WATERMARKS), self._idle_after, clock)
+        self._idle_after = _idle_after(plan, level)
+        self.time = EventTime(
+            self._engine_map(_WATERMARKS), self._engine_map(_REACHED), self._idle_after, clock
+        )
         self._clocks: MapState[str, int] = self._engine_map(_CLOCKS)
         members = plan.at(level) if source is None else _fed_by(plan, source)
+        self._source = source
+        self._shared = _fed_by_others(plan, source)
         self.tasks = {vertex.id: self._vertex_task(vertex) for vertex in members}
         for task in self.tasks.values():
             self._wire(task)
+        self._known_behind: dict[frozenset[int], list[VertexTask]] = {}
         self._final = False
 
     def _vertex_task(self, vertex: Vertex) -> VertexTask:
@@ -96,9 +102,12 @@ class LevelTask:
     def begin_batch(self, batch_id: int, attempt: int) -> None:
         """Another micro-batch starts; what it does must not depend on the ones before it."""
         self._outbox.begin_batch(batch_id)
+        self.time.look_at_clock()
         self._final = False
         for task in self.tasks.values():
             task.begin_batch(batch_id, attempt)
+            if self.level == 0:
+                task.reported.clear()
 
     def feed(self, vertex: int, batch: Batch, side: int = 0) -> Iterator[Row]:
         """Hand records to an operator; yields output that is ready to go."""
@@ -111,16 +120,24 @@ class LevelTask:
     def begin_split(self, split: str | None) -> None:
         """The records that follow are of one split of the source."""
         for task in self._timekeepers():
-            task.split = split or self._any_split
-            if task.split not in task.reported:
-                task.reported[task.split] = MIN_TIMESTAMP
-                task.heard[task.split] = self.clock()
+            task.split = self._split_name(task, split)
+            task.reported.setdefault(task.split, MIN_TIMESTAMP)
+            if task.split not in task.heard:
+                task.report_idle(False)
 
     def end_split(self, split: str | None) -> None:
         """A split has been read to its end: it holds nobody's time back any more."""
         for task in self._timekeepers():
-            task.split = split or self._any_split
+            task.split = self._split_name(task, split)
             task.report_watermark(MAX_TIMESTAMP)
+
+    def _split_name(self, task: VertexTask, split: str | None) -> str:
+        name = split or self._any_split
+        if task.vertex.id not in self._shared:
+            return name
+        # The splits of two sources may have the same names.
+        passing = PASSING if name.startswith(PASSING) else ""
+        return f"{passing}{self._source}:{name.removeprefix(passing)}"
 
     def _timekeepers(self) -> list[VertexTask]:
         return [task for task in self.tasks.values() if task.operator.makes_watermarks]
@@ -146,9 +163,10 @@ class LevelTask:
         for item in envelope.driver:
             self._outbox.to_driver(item)
         if envelope.watermarks:
-            self.time.take_in(envelope.watermarks)
             if self._per_record and self.level > 0:
                 self._pass_mark(envelope.watermarks)
+            else:
+                self.time.take_in(envelope.watermarks)
         self._final = self._final or envelope.final
         self.fire_processing_time()
         yield from self._outbox.take_full()
@@ -167,19 +185,43 @@ class LevelTask:
     def _mark(self, task: VertexTask) -> None:
         """A watermark reported here: it goes out between the records, after what it fires."""
         news = {task.vertex.id: {self._channel(task.split): self._progress(task, task.split)}}
-        self.time.take_in(news)
-        self._advance()
+        self._hear(news)
         self._outbox.mark(news)
 
     def _pass_mark(self, news: Watermarks) -> None:
-        self.time.take_in(news)
-        self._advance()
-        self._outbox.mark(self._derived(news))
+        self._hear(news)
+        if self.level < self.plan.last_level:
+            self._outbox.mark(self._derived(news))
+
+    def _hear(self, news: Watermarks) -> None:
+        """Take reports in that come between records, and move time on."""
+        if self.time.take_in(news):
+            times: dict[tuple[int, ...], int] = {}
+            for task in self._behind(news):
+                origins = task.vertex.watermark_origins
+                if origins not in times:
+                    times[origins] = self._time_behind(origins)
+                if times[origins] > task.watermark:
+                    task.advance_watermark(times[origins])
+
+    def _behind(self, origins: Collection[int]) -> list[VertexTask]:
+        """The tasks whose time depends on any of these origins, in the order of their edges."""
+        some = frozenset(origins)
+        if some not in self._known_behind:
+            self._known_behind[some] = [
+                task for task in self.tasks.values()
+                if not some.isdisjoint(task.vertex.watermark_origins)
+            ]  # fmt: skip
+        return self._known_behind[some]
 
     def _derived(self, origins: Iterable[int]) -> Watermarks:
-        """What this task makes of others' reports, for the level after it."""
+        """What this task makes of others' reports, for the level after it.
+
+        That level must not judge by the reports themselves: by its clock a split may be idle that
+        was not here, and what is still to come from here would be late there.
+        """
         channel = self._channel("")
-        return {origin: {channel: (self.time.watermark((origin,)), 0)} for origin in origins}
+        return {origin: {channel: self.time.progress(origin)} for origin in origins}
 
     def _channel(self, split: str) -> str:
         """The name of a split for others; after level 0 a task is the split of what it sends."""
@@ -187,11 +229,14 @@ class LevelTask:
 
     def _progress(self, task: VertexTask, split: str) -> Progress:
         watermark, heard = task.progress(split)
-        return watermark, heard if heard < 0 or task.vertex.id in self._idle_after else 0
+        may_be_idle = task.vertex.id in self._idle_after or task.operator.calls_splits_idle
+        return watermark, heard if may_be_idle else 0
 
-    def _advance(self) -> None:
-        for task in self.tasks.values():
-            task.advance_watermark(self.time.watermark(task.vertex.watermark_origins))
+    def _time_behind(self, origins: tuple[int, ...]) -> int:
+        time = self.time.watermark(origins)
+        if self.level == 0 and time == MAX_TIMESTAMP:
+            return MIN_TIMESTAMP  # the splits read here have ended, but another one may follow
+        return time
 
     @property
     def ended(self) -> bool:
@@ -214,17 +259,18 @@ class LevelTask:
 
     def end_batch(self) -> Iterator[Row]:
         """The micro-batch is over: time moves on, operators flush, everything left goes out."""
+        self.time.look_at_clock()
         yield from self._open_waiting()
         self._report_watermarks()
         if self.level:
             self.time.forget_passing()
-        origins = {o for task in self.tasks.values() for o in task.vertex.watermark_origins}
-        self.time.start(origins if self.level else ())
+        if self.level == 1:
+            self.time.start(o for o in self._idle_after if self.plan.vertices[o].level == 0)
         for task in self.tasks.values():
-            now = self.time.watermark(task.vertex.watermark_origins)
-            task.advance_watermark(MAX_TIMESTAMP if self._final else now)
+            origins = task.vertex.watermark_origins
+            task.advance_watermark(MAX_TIMESTAMP if self._final else self._time_behind(origins))
             if self._final and self.plan.batch:
-                task.advance_processing_time(MAX_TIMESTAMP)
+                task.stop_clock()
             if self._final:
                 task.finish()
             yield from self._outbox.take_full()
@@ -235,8 +281,7 @@ class LevelTask:
         self._set_alarm()
         self._keep_clocks()
         news = self.time.reports()
-        per_slot = self._per_record and self.level > 0
-        yield from self._outbox.take_all(self._derived(news) if per_slot else news, self._final)
+        yield from self._outbox.take_all(self._derived(news) if self.level else news, self._final)
 
     def _set_alarm(self) -> None:
         times = (self.next_processing_time(), self.time.next_idle_time() if self.level else None)
@@ -249,9 +294,7 @@ class LevelTask:
             if self.level == 0:
                 news = {split: self._progress(task, split) for split in task.reported}
             elif self.subtask < task.vertex.parallelism:
-                newest = max(task.reported.values(), default=MIN_TIMESTAMP)
-                heard = max((self._progress(task, split)[1] for split in task.reported), default=0)
-                news = {self._channel(""): (newest, heard)}
+                news = {self._channel(""): self._report_behind_exchange(task)}
             else:
                 continue
             self.time.take_in({task.vertex.id: news})
@@ -259,7 +302,18 @@ class LevelTask:
             if seen:
                 self._outbox.to_driver((task.vertex.id, self.subtask, PROGRESS, seen))
 
+    def _report_behind_exchange(self, task: VertexTask) -> Progress:
+        """What an assigner reports that is fed by other tasks; it ends when all of them have."""
+        id = task.vertex.id
+        watermark, heard = self._progress(task, ANY_SPLIT)
+        if self.time.watermark(_origins_before(self.plan, id)) == MAX_TIMESTAMP:
+            watermark = MAX_TIMESTAMP
+        if not heard and id in self._idle_after and not self.time.knows(id, self._channel("")):
+            heard = max(1, self.clock())  # from now on it may turn out to be idle
+        return watermark, heard
+
     def _keep_clocks(self) -> None:
+        self.time.keep()
         # Kept apart from the reports: which of them count depends on when it is asked.
         for task in self.tasks.values():
             if not self._final and task.watermark > self._clocks_of(task):
@@ -271,8 +325,10 @@ class LevelTask:
 
     def restore_clock(self) -> None:
         """After state was restored, operators see the watermark as it stood."""
+        self.time.restore()
         for task in self.tasks.values():
             task.watermark = self._clocks_of(task)
+            task.reported.clear()  # it may be of a batch that has not come to its end
 
     def abandon(self) -> None:
         """Close what can be closed after a failure, which matters more than another one."""
@@ -285,12 +341,29 @@ class LevelTask:
             task.close()
 
 
-def _idle_after(plan: PhysicalPlan) -> dict[int, int]:
+def _idle_after(plan: PhysicalPlan, level: int) -> dict[int, int]:
+    """The timeouts that tasks of a level apply: to its own origins, and to those of level 0 after
+    it. Others learn from the level before them what is idle."""
     return {
         vertex.id: vertex.operator.idle_after_ms
         for vertex in plan.vertices.values()
         if vertex.operator is not None and vertex.operator.idle_after_ms is not None
-    }
+        and (vertex.level == level or (level == 1 and vertex.level == 0))
+    }  # fmt: skip
+
+
+def _origins_before(plan: PhysicalPlan, id: int) -> set[int]:
+    return {origin for vertex in plan.vertices.values() for origin in vertex.watermark_origins
+            if any(edge.target == id for edge in vertex.edges)}  # fmt: skip
+
+
+def _fed_by_others(plan: PhysicalPlan, source: int | None) -> set[int]:
+    """The vertices that are fed by one source without an exchange, and by others, too."""
+    if source is None:
+        return set()
+    others = [other.id for other in plan.sources if other.id != source]
+    reached = {vertex.id for other in others for vertex in _fed_by(plan, other)}
+    return reached & {vertex.id for vertex in _fed_by(plan, source)}
 
 
 def _fed_by(plan: PhysicalPlan, source: int) -> list[Vertex]:

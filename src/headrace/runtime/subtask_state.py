@@ -81,9 +81,7 @@ class SubtaskState:
 
     def windowed(self, uid: str, descriptor: StateDescriptor) -> State:
         """The state object for a descriptor, scoped to the current key and window."""
-        return self._state(
-            uid, WINDOW_PREFIX + descriptor.name, descriptor, self.window_scope(uid)
-        )
+        return self._state(uid, WINDOW_PREFIX + descriptor.name, descriptor, self.window_scope(uid))
 
     def broadcast(self, uid: str, descriptor: StateDescriptor) -> State:
         """Broadcast state: the same entries whatever the current key."""

@@ -11,6 +11,7 @@ from headrace.core.isolation import isolated_all
 from headrace.core.metrics import MetricGroup
 from headrace.core.operator import (
     EVENT_TIME,
+    MAX_TIMESTAMP,
     MIN_TIMESTAMP,
     PROCESSING_TIME,
     Batch,
@@ -48,6 +49,7 @@ class VertexTask:
             vertex.uid, self.window_scope if operator.windowed else self.scope
         )
         self.watermark = MIN_TIMESTAMP
+        self.clock_stopped = False
         self.split = ANY_SPLIT
         self.reported: dict[str, int] = {}
         """For each split, how far the operator says time has come."""
@@ -128,12 +130,16 @@ class VertexTask:
                 self.on_watermark(self)
 
     def report_idle(self, idle: bool = True) -> None:
-        now = max(1, self.processing_time())  # 0 has no sign
-        self.heard[self.split] = -now if idle else now
+        before = self.heard.get(self.split, 0)
+        if idle:
+            # Of two reports the later one counts, even if the clock has not moved between them.
+            self.heard[self.split] = -max(1, self.processing_time(), before + 1, -before)
+        else:
+            self.heard[self.split] = max(1, self.processing_time(), abs(before))
 
     def progress(self, split: str) -> Progress:
         """What a split reports."""
-        return self.reported[split], self.heard.get(split, 0)
+        return self.reported.get(split, MIN_TIMESTAMP), self.heard.get(split, 0)
 
     # What the engine tells the operator.
 
@@ -143,7 +149,7 @@ class VertexTask:
     def receive(self, side: int, batch: Batch) -> None:
         self.records_in += len(batch.values)
         if self.operator.makes_watermarks and batch.values:
-            self.heard[self.split] = self.processing_time()
+            self.report_idle(False)
         self._guarded(self.operator.receive, side, batch)
 
     def receiver(self, side: int) -> Receiver:
@@ -157,6 +163,11 @@ class VertexTask:
 
     def advance_processing_time(self, now: int) -> None:
         self._fire(PROCESSING_TIME, now)
+
+    def stop_clock(self) -> None:
+        """Fire all timers of processing time; functions may set no more, or it would never end."""
+        self.clock_stopped = True
+        self._fire(PROCESSING_TIME, MAX_TIMESTAMP)
 
     def _fire(self, domain: str, upto: int) -> None:
         due = self.timers.next_time(domain)

@@ -114,7 +114,10 @@ class StreamRun:
         plan, shipment = self._plan, self._shipment
         inputs = [
             stream_input(
-                self._spark, vertex, shipment, str(self._folder.alignment),
+                self._spark,
+                vertex,
+                shipment,
+                str(self._folder.alignment),
                 self._settings.files_per_batch,
             ).mapInArrow(read_source(shipment, vertex.id, final=False, keep=True), SCHEMA)
             for vertex in plan.sources

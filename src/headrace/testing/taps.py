@@ -34,6 +34,7 @@ class TappedOperator(Operator):
         self.makes_watermarks = inner.makes_watermarks
         self.windowed = inner.windowed
         self.idle_after_ms = inner.idle_after_ms
+        self.calls_splits_idle = inner.calls_splits_idle
         self.descriptors: dict[str, StateDescriptor] = {}
 
     def open(self, ctx: Context) -> None:

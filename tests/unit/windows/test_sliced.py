@@ -169,7 +169,7 @@ def test_panes_and_late_records_are_those_of_plain_lists(shape, lateness, steps)
         assert by_key(harness.take_records()) == by_key(plain.out)
         assert harness.take_side_output(LATE) == plain.late
         assert harness.timers() == []
-        assert harness.state_of("slices") == {}
+        assert harness.state_of("headrace:slices") == {}
 
 
 def general(shape, aggregate, function, lateness):
@@ -256,7 +256,9 @@ def test_windows_by_the_clock_hold_what_came_while_they_were_open(shape, steps):
                     harness.crash(compact=compact)
                     plain.advance(plain.now)
         assert by_key(harness.take_records()) == by_key(plain.out)
-        assert harness.state_of("slices") == harness.state_of("slices-again") == {}
+        assert (
+            harness.state_of("headrace:slices") == harness.state_of("headrace:slices-again") == {}
+        )
 
 
 class Counted(Summed):

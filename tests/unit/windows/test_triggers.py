@@ -136,7 +136,7 @@ def test_continuous_event_time(ctx):
     assert ctx.event_timers == {8, 10}
     assert trigger.on_event_time(7, window, ctx) is CONTINUE
     assert trigger.on_event_time(8, window, ctx) is FIRE
-    assert ctx.held == {("fire-time", window): 10}, "the next one is no later than the end"
+    assert ctx.held == {("trigger:fire-time", window): 10}, "the next one is no later than the end"
     assert trigger.on_event_time(10, window, ctx) is FIRE
     trigger.clear(window, ctx)
     assert not ctx.held
@@ -153,7 +153,7 @@ def test_continuous_event_time_merges_to_the_earliest(ctx):
     trigger.on_element("b", 1, WINDOW, at(ctx, WINDOW))
     ctx.event_timers.clear()
     merge(trigger, ctx)
-    assert ctx.held == {("fire-time", WHOLE): 4}
+    assert ctx.held == {("trigger:fire-time", WHOLE): 4}
     assert ctx.event_timers == {4}
     trigger.clear(WHOLE, ctx)
     assert not ctx.event_timers
@@ -182,7 +182,7 @@ def test_continuous_processing_time(ctx):
     assert ctx.clock_timers == {8}
     assert trigger.on_processing_time(7, WINDOW, ctx) is CONTINUE
     assert trigger.on_processing_time(8, WINDOW, ctx) is FIRE
-    assert ctx.held == {("fire-time", WINDOW): 9}
+    assert ctx.held == {("trigger:fire-time", WINDOW): 9}
     assert trigger.on_event_time(9, WINDOW, ctx) is CONTINUE
 
 
@@ -225,7 +225,7 @@ def test_counts_add_up_when_windows_merge(ctx):
         for _ in range(times):
             trigger.on_element("a", 1, window, at(ctx, window))
     merge(trigger, ctx)
-    assert ctx.held == {("count", WHOLE): 3}
+    assert ctx.held == {("trigger:count", WHOLE): 3}
     assert trigger.on_element("b", 1, WHOLE, ctx) is FIRE
 
 
@@ -291,7 +291,7 @@ def test_a_timeout_that_leaves_the_other_trigger_alone(ctx):
     trigger = ProcessingTimeoutTrigger.of(CountTrigger.of(3), MS(100), False, False)
     trigger.on_element("a", 1, WINDOW, ctx)
     assert trigger.on_processing_time(100, WINDOW, ctx) is FIRE
-    assert ctx.held[("count", WINDOW)] == 1
+    assert ctx.held[("trigger:count", WINDOW)] == 1
 
 
 def test_a_timeout_of_a_purging_trigger_purges(ctx):

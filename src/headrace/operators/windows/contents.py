@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.core.functions import AggregateFunction
+from headrace.core.isolation import isolated
 from headrace.core.operator import Context, KeyScope
 from headrace.core.state import ListState, ListStateDescriptor, ValueState, ValueStateDescriptor
 from headrace.errors import TypeMismatch
 
-NAME = "window-contents"
+INTERNAL = "headrace:"
+"""Before the names of the operators' own state, since window functions name theirs freely."""
+NAME = INTERNAL + "window-contents"
 
 
 def something(kept: Any, call: str) -> Any:
@@ -75,10 +78,13 @@ class Contents(ABC):
 
     def result_of_all(self, values: list[Any]) -> Any:
         """The same, for records that were all kept, as an evictor needs them."""
-        kept = self.first(values[0])
+        if not values:
+            return None
+        first = values[0]
+        kept = self.first(isolated(first))  # the window keeps its records for the next time
         for value in values[1:]:
             assert self.fold is not None
-            kept = self.fold(kept, value)
+            kept = something(self.fold(kept, value), self.call)
         return self.result(kept)
 
 
@@ -119,6 +125,11 @@ class Aggregating(Contents):
 
     def result(self, kept: Any) -> Any:
         return self.function.get_result(kept)
+
+    def result_of_all(self, values: list[Any]) -> Any:
+        if not values:  # all were evicted
+            return self.function.get_result(self.function.create_accumulator())
+        return super().result_of_all(values)
 
     def open(self, ctx: Context) -> Kept:
         return Folded(self, ctx)

@@ -39,6 +39,11 @@ class Firing:
         self._sides = SideOutputs()
 
     def results(self, key: Any, window: Any, contents: Any) -> list[Any]:
+        return self._own(contents)
+
+    def _own(self, contents: Any) -> list[Any]:
+        """The elements of a window for somebody who may change them: it may fire again, and a
+        record may be in other windows too."""
         found = [contents] if self.single else contents
         return [item if item.__class__ in FROZEN else isolated(item) for item in found]
 
@@ -77,7 +82,7 @@ class FunctionFiring(Firing):
             raise RecordFailure(error, step) from error
 
     def results(self, key: Any, window: Any, contents: Any) -> list[Any]:
-        elements = [contents] if self.single else contents
+        elements = self._own(contents)
         stamp = window.max_timestamp()
         out: list[Any] = []
         try:

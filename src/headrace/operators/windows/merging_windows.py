@@ -12,8 +12,9 @@ from typing import Any
 from headrace.core.operator import Context
 from headrace.core.state import MapState, MapStateDescriptor
 from headrace.core.windows import MergingWindowAssigner
+from headrace.operators.windows.contents import INTERNAL
 
-_WINDOWS = MapStateDescriptor("merging-windows")
+_WINDOWS = MapStateDescriptor(INTERNAL + "merging-windows")
 """For each window in use, its state window."""
 
 OnMerge = Callable[[Any, list[Any], Any, list[Any]], None]
@@ -50,11 +51,13 @@ class MergingWindows:
         result, absorbed = new, False
         for parts, whole in merges.found:
             if new in parts:
-                # Two equal windows are one: only what was there before is merged.
-                parts = [part for part in parts if part != new or new in known]
                 result, absorbed = whole, True
-            if parts:
-                self._merge(parts, whole, on_merge)
+            # Only what was there before is merged, the result too if it was, and each once.
+            held = [part for part in dict.fromkeys((*parts, whole)) if part in self.state_windows]
+            if held:
+                self._merge(held, whole, on_merge)
+            elif new in parts:
+                self.state_windows.put(whole, whole)
         if not absorbed and new not in known:
             self.state_windows.put(new, new)
         return result

@@ -14,7 +14,7 @@ from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, Batch, Context
 from headrace.core.state import ValueState, ValueStateDescriptor
 from headrace.core.user_code import RecordFailure
 from headrace.core.windows import TimeWindow, WindowAssigner
-from headrace.operators.windows.contents import Contents, something
+from headrace.operators.windows.contents import INTERNAL, Contents, something
 from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.panes import PaneOperator
 from headrace.operators.windows.trigger_context import WindowAssignerContext
@@ -37,7 +37,7 @@ class SessionWindowOperator(PaneOperator):
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         self._sessions: ValueState[list[Session]] = ctx.keyed_state(  # type: ignore[assignment]
-            ValueStateDescriptor("sessions")
+            ValueStateDescriptor(INTERNAL + "sessions")
         )
         self._context = WindowAssignerContext(ctx)
         assert self.contents.fold is not None

@@ -28,7 +28,7 @@ from headrace.core.state import MapState, MapStateDescriptor, ValueState, ValueS
 from headrace.core.user_code import RecordFailure
 from headrace.core.window_assigners import missing_timestamp
 from headrace.core.windows import TimeWindow
-from headrace.operators.windows.contents import something
+from headrace.operators.windows.contents import INTERNAL, something
 from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.panes import PaneOperator
 from headrace.operators.windows.slices import (
@@ -40,10 +40,10 @@ from headrace.operators.windows.slices import (
     owned,
 )
 
-_SLICES = MapStateDescriptor("slices")
+_SLICES = MapStateDescriptor(INTERNAL + "slices")
 """By the start of the slice: its accumulator."""
-_FIRED = ValueStateDescriptor("slices-fired")
-_AGAIN = MapStateDescriptor("slices-again")
+_FIRED = ValueStateDescriptor(INTERNAL + "slices-fired")
+_AGAIN = MapStateDescriptor(INTERNAL + "slices-again")
 """By the end of the window: what came for it after the clock had fired it."""
 _NEAR_THE_END = MAX_TIMESTAMP // 2
 

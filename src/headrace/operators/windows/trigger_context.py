@@ -71,7 +71,8 @@ class WindowTriggerContext(Trigger.OnMergeContext):
         return self._ctx.watermark
 
     def register_processing_time_timer(self, time: int) -> None:
-        self._timers.register(PROCESSING_TIME, time)
+        if not self._ctx.clock_stopped:
+            self._timers.register(PROCESSING_TIME, time)
 
     def register_event_time_timer(self, time: int) -> None:
         self._timers.register(EVENT_TIME, time)

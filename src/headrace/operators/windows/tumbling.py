@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import repeat
 from typing import Any
 
-from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, Batch, Context
+from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, MIN_TIMESTAMP, Batch, Context
 from headrace.core.state import ValueState
 from headrace.core.user_code import RecordFailure
 from headrace.core.windows import TimeWindow, missing_timestamp
@@ -77,9 +77,11 @@ class TumblingWindowOperator(WindowOperator):
                 schedule(window)
 
     def _open_window(self, start: int) -> TimeWindow | None:
-        """The window that starts then; None when it has fired already or never will."""
+        """The window that starts then; None when it has fired already, never will, or may be that
+        of a record without a timestamp."""
         last = start + self._size - 1
-        return TimeWindow(start, last + 1) if self.ctx.watermark < last <= MAX_TIMESTAMP else None
+        ordinary = start > MIN_TIMESTAMP and self.ctx.watermark < last <= MAX_TIMESTAMP
+        return TimeWindow(start, last + 1) if ordinary else None
 
     def _schedule(self, window: TimeWindow) -> None:
         end = window[1] - 1

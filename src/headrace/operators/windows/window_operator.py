@@ -6,16 +6,17 @@ key is the pair of both. Its contents, the state of its trigger and its timers b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import repeat
 from typing import Any
 
 from headrace.core.evictors import Evictor, TimestampedValue
+from headrace.core.isolation import is_frozen, isolated
 from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, PROCESSING_TIME, Batch, Context
 from headrace.core.triggers import Trigger, TriggerResult
 from headrace.core.user_code import RecordFailure
-from headrace.core.windows import MergingWindowAssigner, WindowAssigner
-from headrace.errors import InvalidArgument
+from headrace.core.windows import MergingWindowAssigner, Window, WindowAssigner
+from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.operators.windows.contents import Contents, Listed
 from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.merging_windows import MergingWindows
@@ -54,6 +55,9 @@ class WindowOperator(PaneOperator):
         self._triggers = WindowTriggerContext(ctx)
         self._on_element: Callable[..., TriggerResult] = self.trigger.on_element
         self._evicting = EvictorContext(ctx)
+        self._folds = self._timed is None and self.contents.fold is not None
+        self._kinds: set[type] = set()
+        """The classes of windows that have been checked."""
         self._merging = (
             MergingWindows(self.assigner, ctx)
             if isinstance(self.assigner, MergingWindowAssigner) else None
@@ -78,7 +82,14 @@ class WindowOperator(PaneOperator):
 
     def _take(self, key: Any, value: Any, stamp: int | None) -> None:
         taken = False
-        for window in self._assign_windows(value, stamp, self._assign):
+        windows = self._assign_windows(value, stamp, self._assign)
+        if windows.__class__ is not tuple and windows.__class__ is not list:
+            windows = self._checked(windows)
+        # What a window folds records into it may change: each needs its own.
+        shared = self._folds and len(windows) > 1 and not is_frozen(value)
+        for window in windows:
+            if window.__class__ not in self._kinds:
+                self._check_kind(window)
             state_window = window
             if self._by_event_time:
                 self.check_end(window)
@@ -92,7 +103,7 @@ class WindowOperator(PaneOperator):
                 continue
             taken = True
             self._pair.key = (key, state_window)
-            self._kept.add(value, stamp)
+            self._kept.add(isolated(value) if shared else value, stamp)
             self._pair.key = (key, window)
             result = self._on_element(value, stamp, window, self._triggers)
             self._do(result, key, window, state_window)
@@ -100,6 +111,27 @@ class WindowOperator(PaneOperator):
         if not taken:
             late = self._by_event_time and self.is_late(stamp)
             self.reject(value, stamp, late=late)
+
+    def _checked(self, windows: Any) -> Collection[Any]:
+        """What an assigner returned, where it is not one of ours."""
+        if isinstance(windows, Window) or not isinstance(windows, Iterable):
+            raise TypeMismatch(
+                f"assign_windows() of {type(self.assigner).__name__} returned {windows!r}, "
+                "not a collection of windows",
+                hint="Return a list, also of a single window.",
+            )
+        return windows if isinstance(windows, Collection) else list(windows)
+
+    def _check_kind(self, window: Any) -> None:
+        """Refuse windows that could not be found again, such as after a restart."""
+        kind: Any = type(window)
+        if kind.__eq__ is object.__eq__ or kind.__hash__ is None:
+            raise TypeMismatch(
+                f"windows of {kind.__name__} cannot be told apart by value",
+                hint="Let the class define __eq__ and __hash__, for instance as a "
+                "@dataclass(frozen=True).",
+            )
+        self._kinds.add(kind)
 
     def _merge(self, whole: Any, parts: list[Any], state_window: Any, others: list[Any]) -> None:
         key = self.ctx.scope.key
@@ -148,9 +180,15 @@ class WindowOperator(PaneOperator):
             raise RecordFailure(error, "on_timer", f"timer of {window}", user_key) from error
         self.flush()
 
-    def _do(self, result: TriggerResult, key: Any, window: Any, state_window: Any) -> None:
+    def _do(self, result: Any, key: Any, window: Any, state_window: Any) -> None:
         if result is TriggerResult.CONTINUE:
             return
+        if result.__class__ is not TriggerResult:
+            raise TypeMismatch(
+                f"{type(self.trigger).__name__} returned {result!r}, not a TriggerResult",
+                hint="Let each of its on_... methods return TriggerResult.CONTINUE, FIRE, PURGE "
+                "or FIRE_AND_PURGE.",
+            )
         self._pair.key = (key, state_window)
         if result.is_fire():
             contents = self._kept.get() if self._timed is None else self._evict(window)
@@ -183,10 +221,7 @@ class WindowOperator(PaneOperator):
             return None
         elements = self._elements = [TimestampedValue(*record) for record in kept]
         self.evictor.evict_before(elements, len(elements), window, self._evicting)
-        values = [element.value for element in elements]
-        if not values and self.contents.fold is not None:
-            return None
-        return self.contents.result_of_all(values)
+        return self.contents.result_of_all([element.value for element in elements])
 
     def _evict_after(self, window: Any) -> None:
         if self._timed is None or self._elements is None or self.evictor is None:
