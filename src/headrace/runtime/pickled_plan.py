@@ -6,15 +6,15 @@ import cloudpickle
 
 from headrace.errors import NotSerializable
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.pickling import dumps_for_workers
 
 
 def pickle_plan(plan: PhysicalPlan) -> bytes:
     """Pickle a plan, or say which operator cannot travel."""
     try:
-        pickled: bytes = cloudpickle.dumps(plan)
+        return dumps_for_workers(plan)
     except Exception as error:
         raise _culprit(plan, error) from error
-    return pickled
 
 
 def unpickle_plan(pickled: bytes) -> PhysicalPlan:

@@ -148,6 +148,10 @@ def _data_source(
     return SplitsSource
 
 
+_NO_SPLIT = Split("")
+"""Stands for a bounded source that turned out to have no splits: it has ended."""
+
+
 class SplitStream(DataSourceStreamReader):
     """Positions of splits as Spark offsets. Lives in a process of its own beside the driver."""
 
@@ -191,11 +195,13 @@ class SplitStream(DataSourceStreamReader):
                 silent.append((split, at, to, ends))
             else:
                 ranges.append(InputPartition(encode_ranges([(split, at, to, ends)])))
-        if ranges:
-            self._announced.update(_positions(end))
-            if silent:
-                # A split without records holds time back from the start: slots must know of it.
-                ranges.append(InputPartition(encode_ranges(silent)))
+        if self._bounded and not _positions(end) and not self._announced:
+            silent.append((_NO_SPLIT, 0, 0, True))
+            self._announced.add(_NO_SPLIT.id)
+        self._announced.update(_positions(end))
+        if silent:
+            # A split without records holds time back from the start, or ends: slots must know.
+            ranges.append(InputPartition(encode_ranges(silent)))
         return ranges
 
     def read(self, partition: InputPartition) -> Iterator[tuple[bytes]]:

@@ -6,6 +6,7 @@ grows with almost every record. Results are those of the general operator.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import Any
@@ -20,7 +21,7 @@ from headrace.operators.windows.panes import PaneOperator
 from headrace.operators.windows.trigger_context import WindowAssignerContext
 
 Session = tuple[int, int, Any]
-"""Start, end, and what its records come to."""
+"""Start, end, and what its records come to. Those of a key lie apart, and are kept in order."""
 
 
 class SessionWindowOperator(PaneOperator):
@@ -63,24 +64,26 @@ class SessionWindowOperator(PaneOperator):
         self.flush()
 
     def _take(self, key: Any, value: Any, stamp: int | None, start: int, end: int) -> None:
-        sessions = self._sessions.value()
-        touched = [one for one in sessions if one[0] <= end and start <= one[1]] if sessions else ()
+        sessions = self._sessions.value() or []
         watermark = self.ctx.watermark
-        if not touched:
-            if end - 1 + self.lateness_ms <= watermark:
-                self.reject(value, stamp, late=self.is_late(stamp))
-                return
+        low = high = bisect_left(sessions, (start,))
+        if low and sessions[low - 1][1] >= start:
+            low -= 1
+        while high < len(sessions) and sessions[high][0] <= end:
+            high += 1
+        touched = sessions[low:high]
+        if touched:
+            session = self._joined(touched, start, end, value)
+        elif end - 1 + self.lateness_ms > watermark:
             self.check_end(TimeWindow(start, end))
             session = start, end, something(self.contents.first(value), self.contents.call)
-            self._sessions.update([*sessions, session] if sessions else [session])
-            self._wait_for(session, watermark)
         else:
-            assert sessions is not None
-            session = self._joined(touched, start, end, value)
-            rest = [one for one in sessions if one not in touched] if len(sessions) > 1 else []
-            self._sessions.update([*rest, session])
-            if all(one[1] - 1 <= watermark for one in touched):
-                self._wait_for(session, watermark)  # the others' timers are set already
+            self.reject(value, stamp, late=self.is_late(stamp))
+            return
+        sessions[low:high] = (session,)
+        self._sessions.update(sessions)
+        if all(one[1] - 1 <= watermark for one in touched):
+            self._wait_for(session, watermark)  # the others' timers are set already
         if session[1] - 1 <= watermark:
             self._fire(key, session)
 
@@ -97,25 +100,38 @@ class SessionWindowOperator(PaneOperator):
     # Timers.
 
     def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
-        sessions = self._sessions.value() or []
-        alive: list[Session] = []
         try:
-            for session in sessions:
-                if session[1] - 1 == timestamp:
-                    self._fire(key, session)
-                if self._over_at(session) <= timestamp:
-                    self.firing.clear(key, TimeWindow(session[0], session[1]))
-                else:
-                    alive.append(session)
+            session = self._session_at(timestamp)
+            if session is not None and session[1] - 1 == timestamp:
+                self._fire(key, session)
+            if self.lateness_ms:
+                self._go_on(key, session, timestamp)
+                session = self._session_at(timestamp - self.lateness_ms)
+            self._go_on(key, session, timestamp)
         except RecordFailure:
             raise
         except Exception as error:
             raise RecordFailure(error, "on_timer", f"sessions at {timestamp}", key) from error
-        if len(alive) < len(sessions):
-            self._sessions.update(alive) if alive else self._sessions.clear()
-        for session in alive:
-            self._wait_for(session, timestamp)
         self.flush()
+
+    def _session_at(self, time: int) -> Session | None:
+        """The session that lasts at a time: the one whose timer may have been set then, for a
+        session that has grown since has still its old one."""
+        sessions = self._sessions.value() or ()
+        at = bisect_left(sessions, (time + 1,)) - 1
+        return sessions[at] if at >= 0 and sessions[at][1] > time else None
+
+    def _go_on(self, key: Any, session: Session | None, now: int) -> None:
+        """Drop a session that is over, or set its next timer."""
+        if session is None:
+            return
+        if self._over_at(session) > now:
+            self._wait_for(session, now)
+            return
+        self.firing.clear(key, TimeWindow(session[0], session[1]))
+        sessions = self._sessions.value() or []
+        del sessions[bisect_left(sessions, (session[0],))]
+        self._sessions.update(sessions) if sessions else self._sessions.clear()
 
     def _fire(self, key: Any, session: Session) -> None:
         window = TimeWindow(session[0], session[1])
