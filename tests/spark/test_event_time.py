@@ -12,7 +12,7 @@ import pytest
 
 from headrace.common import Duration, Time, WatermarkStrategy
 from headrace.common.watermark_strategy import TimestampAssigner
-from headrace.core.source import Source, Split, SplitEnumerator, SplitReader
+from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
 from headrace.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.window import TumblingEventTimeWindows
@@ -97,6 +97,42 @@ def test_an_idle_split_lets_windows_fire(
         eventually(fired)
         known = {split.split for each in client.get_watermarks() for split in each.splits}
         assert known == {"busy", "silent"}
+    finally:
+        client.cancel().result()
+
+
+class Nothing(Source[Any]):
+    """A bounded source that has no splits."""
+
+    def boundedness(self) -> Boundedness:
+        return Boundedness.BOUNDED
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return _NoSplits()
+
+    def create_reader(self) -> SplitReader[Any]:
+        return _Lines(Path())
+
+
+class _NoSplits(SplitEnumerator):
+    def splits(self) -> list[Split]:
+        return []
+
+    def latest_position(self, split: Split, start: Any) -> Any:
+        raise AssertionError("there is no split")
+
+
+@pytest.mark.parametrize("empty", [ScriptedSource([]), Nothing()], ids=["no records", "no splits"])
+def test_a_bounded_source_without_records_holds_nobody_back(
+    env: StreamExecutionEnvironment, tmp_path: Path, eventually: Any, empty: Source[Any],
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    write(tmp_path / "busy", ("a", 1), ("a", 50))
+    endless = env.from_source(Folder(tmp_path), monotonous(), "folder")
+    tens(env.from_source(empty, monotonous(), "empty").union(endless)).print()
+    client = env.execute_async("with nothing")
+    try:
+        eventually(lambda: "('a', 1)" in capsys.readouterr().out)
     finally:
         client.cancel().result()
 

@@ -85,7 +85,8 @@ def _read_splits(spec: SplitSpec, ranges: list[bytes]) -> Iterator[Batch]:
                 name = None if spec.source.splits_end else split.id
                 if start == end and name is not None:
                     yield Batch([], split=name)  # there is such a split, for those who keep time
-                for batch in _read_split(reader, split, start, end):
+                parts = () if start == end else _read_split(reader, split, start, end)
+                for batch in parts:
                     batch.split = name
                     yield batch
                 if ends and name is not None:
