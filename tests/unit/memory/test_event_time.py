@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import Any
 
@@ -180,3 +181,19 @@ def test_the_slowest_split_is_named():
 
 def plan_of(stream: Any) -> Any:
     return plan(stream._env.builder.peek("job", **stream._env._graph_settings()))
+
+
+def test_ingestion_time(env):
+    """Records are as old as their arrival, and time follows them."""
+    before = time.time_ns() // 1_000_000
+    script = ScriptedSource([[("a", 0)], [("b", 0)]])
+    stream = env.from_source(script, WatermarkStrategy.for_ingestion_time(), "script")
+    output = JobHarness().run(stream.key_by(str).process(TimeSeen()))
+    stamps = [stamp for stamp, _ in output.values]
+    assert before <= stamps[0] <= stamps[1] <= time.time_ns() // 1_000_000
+    assert output.values[1][1] == stamps[0] - 1
+
+
+class TimeSeen(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield ctx.timestamp(), ctx.timer_service().current_watermark()
