@@ -23,6 +23,7 @@ class Case:
     input: Path
     tiny: Path
     records: int
+    tiny_records: int = START_UP_RECORDS
     label: str = ""
 
     @property
@@ -37,6 +38,7 @@ class Timing:
 
     name: str
     records: int
+    tiny_records: int
     full: tuple[float, ...]
     start_up: tuple[float, ...]
 
@@ -59,13 +61,17 @@ class Timing:
     @property
     def records_per_second(self) -> float:
         """The rate at which records go through once the engine is up."""
-        return (self.records - START_UP_RECORDS) / self.net_seconds
+        return self.timed_records / self.net_seconds
 
     @property
     def rate_spread(self) -> tuple[float, float]:
         """The rates that the slowest and the quickest run would have given."""
-        timed = self.records - START_UP_RECORDS
-        return timed / max(self.nets), timed / min(self.nets)
+        return self.timed_records / max(self.nets), self.timed_records / min(self.nets)
+
+    @property
+    def timed_records(self) -> int:
+        """The records of the net time: those that the start-up input has not."""
+        return self.records - self.tiny_records
 
 
 def net_timings(cases: Sequence[Case], repeats: int, progress: Progress) -> list[Timing]:
@@ -85,6 +91,7 @@ def net_timings(cases: Sequence[Case], repeats: int, progress: Progress) -> list
         Timing(
             name=case.name,
             records=case.records,
+            tiny_records=case.tiny_records,
             full=tuple(full[number]),
             start_up=tuple(start_up[number]),
         )

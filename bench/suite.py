@@ -15,6 +15,8 @@ from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings,
 MILLION = 1_000_000
 FEW_KEYS = 10_000
 ROWS_PER_BATCH = 500_000
+# Enough for a file to be read by both tasks, so that both have their worker before it counts.
+START_UP_STREAM = 100_000
 # PyFlink's keyed state is too slow for a million records in each of three runs.
 SLOW_PEER_RECORDS = 200_000
 GIB = 2**30
@@ -263,8 +265,9 @@ def stream_case(engine: Engine, script: str, records: int, keys: int) -> Case:
         engine=engine,
         script=script,
         input=data.cards_in_files(records, keys, ROWS_PER_BATCH),
-        tiny=data.cards_in_files(START_UP_RECORDS, keys, ROWS_PER_BATCH),
+        tiny=data.cards_in_files(START_UP_STREAM, keys, ROWS_PER_BATCH),
         records=records,
+        tiny_records=START_UP_STREAM,
     )
 
 
@@ -290,8 +293,9 @@ def window_stream_case(engine: Engine, script: str) -> Case:
         engine=engine,
         script=script,
         input=directory(MILLION, FEW_KEYS),
-        tiny=directory(START_UP_RECORDS, START_UP_KEYS),
+        tiny=directory(START_UP_STREAM, START_UP_KEYS),
         records=MILLION,
+        tiny_records=START_UP_STREAM,
     )
 
 

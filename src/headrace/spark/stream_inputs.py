@@ -160,6 +160,7 @@ class SplitStream(DataSourceStreamReader):
         self._waiting = waiting
         self._announced: set[str] = set()
         self._bounded = source.boundedness() is Boundedness.BOUNDED
+        self._splits_end = source.splits_end
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers get a copy for `read`, which needs nothing; the enumerator stays here.
@@ -188,8 +189,8 @@ class SplitStream(DataSourceStreamReader):
             split = Split(split_id, info)
             known = begun.get(split_id)
             at = self._enumerator.initial_position(split) if known is None else known[1]
-            if at == to and split_id in self._announced:
-                continue
+            if at == to and (self._splits_end or split_id in self._announced):
+                continue  # one that comes and goes holds nothing back
             ends = self._bounded and self._enumerator.latest_position(split, to) == to
             if at == to:
                 silent.append((split, at, to, ends))
