@@ -13,6 +13,8 @@ from bench.measure import START_UP_RECORDS, Progress
 
 # Both engines print a record as `2> (a,b)` or `(a,b)`; the number is only the printing task's.
 PRINTED = re.compile(r"^(?:\d+> )?(\(.*\))$")
+# The order in which floats are added shows in the last digits.
+FLOAT = re.compile(r"-?\d+\.\d+(?:[eE]-?\d+)?")
 KEYS = 100
 SPAN_MS = 100_000
 
@@ -62,4 +64,10 @@ def printed(engine: Engine, script: str, path: Path) -> Counter[str]:
     """The records that a job prints, with how often each came."""
     output = run(engine, script, ["--input", str(path), "--print"]).output
     matches = (PRINTED.match(line) for line in output.splitlines())
-    return Counter(match.group(1).replace(" ", "").replace("'", "") for match in matches if match)
+    return Counter(_plain(match.group(1)) for match in matches if match)
+
+
+def _plain(record: str) -> str:
+    """A printed record without what may differ: blanks, quotes, the last digits of sums."""
+    text = record.replace(" ", "").replace("'", "")
+    return FLOAT.sub(lambda number: f"{float(number.group()):.6f}", text)
