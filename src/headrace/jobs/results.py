@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -101,12 +102,14 @@ class JobResults:
                 for counts in known.by_incarnation.values()]  # fmt: skip
 
     def metrics(self) -> dict[str, dict[str, Any]]:
-        """User metrics by operator name, added up over subtasks."""
+        """Metrics by operator name, added up over subtasks; where several operators have the same
+        name, with their uids."""
         by_vertex: dict[int, list[Mapping[str, Any]]] = {}
         for vertex, counts in self._all():
             if counts["metrics"]:
                 by_vertex.setdefault(vertex, []).append(counts["metrics"])
-        return {self._plan.vertices[vertex].name: merge_snapshots(snapshots)
+        names = Counter(self._plan.vertices[vertex].name for vertex in by_vertex)
+        return {_label(self._plan.vertices[vertex], names): merge_snapshots(snapshots)
                 for vertex, snapshots in by_vertex.items()}  # fmt: skip
 
     def accumulators(self) -> dict[str, Any]:
@@ -119,6 +122,10 @@ class JobResults:
                 else:
                     merged[name] = deepcopy(accumulator)
         return {name: accumulator.get_local_value() for name, accumulator in merged.items()}
+
+
+def _label(vertex: Vertex, names: Counter[str]) -> str:
+    return vertex.name if names[vertex.name] == 1 else f"{vertex.name} ({vertex.uid})"
 
 
 def _print_line(line: str) -> None:

@@ -34,7 +34,7 @@ from headrace.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from headrace.errors import HeadraceError, InvalidArgument, InvalidGraph, TypeMismatch
-from headrace.testing import JobHarness, OperatorHarness
+from headrace.testing import JobHarness, OperatorHarness, ScriptedSource
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 TUMBLING = TumblingEventTimeWindows.of(Time.milliseconds(10))
@@ -406,3 +406,19 @@ def test_an_accumulator_that_is_lost_is_an_error(assigner):
     )
     with pytest.raises(TypeMismatch, match=r"add\(\) returned None"):
         harness.send("a", 1)
+
+
+def test_each_operator_of_a_name_counts_for_itself():
+    """Two windows of one kind must not hide each other's dropped records."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    script = ScriptedSource([[("a", 50)], [("a", 1)]])
+    source = env.from_source(script, strategy.with_timestamp_assigner(SecondField()), "script")
+    source = source.key_by(lambda v: v[0])
+    ten = TumblingEventTimeWindows.of(Time.milliseconds(10))
+    forty = TumblingEventTimeWindows.of(Time.milliseconds(40))
+    panes = [source.window(each).reduce(lambda a, b: b) for each in (ten, forty)]
+    metrics = JobHarness().run(panes[0].union(panes[1])).metrics()
+    dropped = [counts["numLateRecordsDropped"]["count"] for name, counts in metrics.items()
+               if name.startswith("TumblingEventTimeWindows")]  # fmt: skip
+    assert dropped == [1, 1]
