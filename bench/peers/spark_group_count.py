@@ -11,12 +11,15 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 RESULT_MARK = "BENCH-RESULT "
+Start = Callable[[SparkSession, str, str], StreamingQuery]
+"""Starts a query over a directory, with a folder for its checkpoint."""
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -55,11 +58,11 @@ def start(spark: SparkSession, directory: str, checkpoint: str) -> StreamingQuer
     )
 
 
-def timed(spark: SparkSession, directory: str) -> float:
+def timed(spark: SparkSession, directory: str, begin_query: Start) -> float:
     """Run the query over a directory to its end; how long that took."""
-    with tempfile.TemporaryDirectory(prefix="spark-group-count-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="spark-peer-") as scratch:
         begin = time.perf_counter()
-        query = start(spark, directory, str(Path(scratch) / "checkpoint"))
+        query = begin_query(spark, directory, str(Path(scratch) / "checkpoint"))
         query.awaitTermination()
         seconds = time.perf_counter() - begin
         rows = sum(progress["numInputRows"] for progress in query.recentProgress)
@@ -67,7 +70,7 @@ def timed(spark: SparkSession, directory: str) -> float:
     return seconds
 
 
-def main() -> None:
+def main(begin_query: Start = start) -> None:
     """Time the query as the jobs are timed: twice on a small input, then on the large one."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--input", required=True, help="a directory of CSV files")
@@ -76,9 +79,9 @@ def main() -> None:
     spark = session()
     start_up = 0.0
     if args.warm_up:
-        timed(spark, args.warm_up)
-        start_up = timed(spark, args.warm_up)
-    seconds = timed(spark, args.input)
+        timed(spark, args.warm_up, begin_query)
+        start_up = timed(spark, args.warm_up, begin_query)
+    seconds = timed(spark, args.input, begin_query)
     spark.stop()
     figures = {"execute_seconds": seconds, "start_up_seconds": start_up}
     print(RESULT_MARK + json.dumps(figures), flush=True)
