@@ -65,10 +65,6 @@ class Contents(ABC):
     def fold(self) -> Callable[[Any, Any], Any] | None:
         """Gives what is kept and a record, what is kept then; None if all records are kept."""
 
-    def combine(self, one: Any, other: Any) -> Any:
-        """What is kept of two windows that become one."""
-        raise NotImplementedError
-
     def result(self, kept: Any) -> Any:
         """What the window function is given."""
         return kept
@@ -88,8 +84,23 @@ class Contents(ABC):
         return self.result(kept)
 
 
+class Folding(Contents):
+    """Contents that are one value, folded as records come."""
+
+    @property
+    @abstractmethod
+    def fold(self) -> Callable[[Any, Any], Any]: ...
+
+    @abstractmethod
+    def combine(self, one: Any, other: Any) -> Any:
+        """What is kept of two windows that become one."""
+
+    def open(self, ctx: Context) -> Kept:
+        return Folded(self, ctx)
+
+
 @dataclass(frozen=True)
-class Reducing(Contents):
+class Reducing(Folding):
     """Records are reduced to one of their kind."""
 
     reduce: Callable[[Any, Any], Any]
@@ -102,12 +113,9 @@ class Reducing(Contents):
     def combine(self, one: Any, other: Any) -> Any:
         return something(self.reduce(one, other), "reduce")
 
-    def open(self, ctx: Context) -> Kept:
-        return Folded(self, ctx)
-
 
 @dataclass(frozen=True)
-class Aggregating(Contents):
+class Aggregating(Folding):
     """Records are added to an accumulator."""
 
     function: AggregateFunction
@@ -131,9 +139,6 @@ class Aggregating(Contents):
             return self.function.get_result(self.function.create_accumulator())
         return super().result_of_all(values)
 
-    def open(self, ctx: Context) -> Kept:
-        return Folded(self, ctx)
-
 
 @dataclass(frozen=True)
 class Listing(Contents):
@@ -153,7 +158,7 @@ class Listing(Contents):
 class Folded(Kept):
     """One value: what the records so far come to."""
 
-    def __init__(self, contents: Reducing | Aggregating, ctx: Context):
+    def __init__(self, contents: Folding, ctx: Context):
         self.state: ValueState[Any] = ctx.window_state(  # type: ignore[assignment]
             ValueStateDescriptor(NAME)
         )

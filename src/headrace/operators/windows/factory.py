@@ -16,7 +16,7 @@ from headrace.core.window_assigners import (
     TumblingEventTimeWindows,
 )
 from headrace.core.windows import MergingWindowAssigner, WindowAssigner
-from headrace.operators.windows.contents import Aggregating, Contents
+from headrace.operators.windows.contents import Aggregating, Contents, Folding
 from headrace.operators.windows.firing import firing
 from headrace.operators.windows.sessions import SessionWindowOperator
 from headrace.operators.windows.sliced import SlicedWindowOperator
@@ -54,7 +54,7 @@ def window_operator(
             grid, contents.function, fires, event_time=assigner.is_event_time(), **late
         )
     parts = (assigner, trigger, contents, fires)
-    if evictor is None and contents.fold is not None and type(trigger) is EventTimeTrigger:
+    if evictor is None and isinstance(contents, Folding) and type(trigger) is EventTimeTrigger:
         if type(assigner) is TumblingEventTimeWindows:
             return TumblingWindowOperator(assigner.size_ms, assigner.offset_ms, *parts, **late)
         if type(assigner) in _SESSIONS:

@@ -15,7 +15,7 @@ from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, Batch, Context
 from headrace.core.state import ValueState, ValueStateDescriptor
 from headrace.core.user_code import RecordFailure
 from headrace.core.windows import TimeWindow, WindowAssigner
-from headrace.operators.windows.contents import INTERNAL, Contents, something
+from headrace.operators.windows.contents import INTERNAL, Folding, something
 from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.panes import PaneOperator
 from headrace.operators.windows.trigger_context import WindowAssignerContext
@@ -28,7 +28,7 @@ class SessionWindowOperator(PaneOperator):
     """Sessions of a fixed gap, or of one that records name, with the trigger of event time."""
 
     def __init__(
-        self, assigner: WindowAssigner[Any, TimeWindow], contents: Contents, firing: Firing, *,
+        self, assigner: WindowAssigner[Any, TimeWindow], contents: Folding, firing: Firing, *,
         lateness_ms: int = 0, late_tag: str | None = None,
     ):  # fmt: skip
         super().__init__(firing, lateness_ms=lateness_ms, late_tag=late_tag)
@@ -41,7 +41,6 @@ class SessionWindowOperator(PaneOperator):
             ValueStateDescriptor(INTERNAL + "sessions")
         )
         self._context = WindowAssignerContext(ctx)
-        assert self.contents.fold is not None
         self._fold = self.contents.fold
 
     # Records.
