@@ -7,6 +7,8 @@ HeadraceError
 ├── NotSerializable        a function or value that cannot travel to a worker
 ├── Unsupported            Flink has it, headrace does not
 ├── StateAccessError       state or timers used where there is no key
+├── CorruptState           a checkpoint or savepoint with files that are damaged or missing
+├── IncompatibleState      state that the program's new types cannot read
 ├── SourceUnavailable      an input that cannot be opened
 ├── MissingJava            no Java that can run Spark, and none could be obtained
 ├── UserFunctionFailed     the user's own function raised
@@ -77,6 +79,16 @@ class Unsupported(HeadraceError):
 
 class StateAccessError(HeadraceError):
     code = "no-keyed-context"
+
+
+class CorruptState(HeadraceError):
+    """A checkpoint or savepoint has files that are damaged or missing."""
+
+    code = "corrupt-state"
+
+
+class IncompatibleState(HeadraceError):
+    code = "incompatible-state"
 
 
 class SourceUnavailable(HeadraceError):

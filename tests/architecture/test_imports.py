@@ -31,12 +31,19 @@ WEB = ("aiohttp", "django", "fastapi", "flask", "litestar", "starlette", "tornad
 ONLY_HERE = {
     "pyspark": {"spark", "connectors", "formats"},
     "py4j": {"spark"},
+    "rocksdict": {"runtime"},
     "sqlglot": {"sql"},
     "typer": {"cli"},
     **{framework: {"server"} for framework in WEB},
 }
 WORKER_PACKAGES = {"core", "operators", "runtime", "errors", "origin"}
-WORKER_LIBRARIES = {"cloudpickle", "headrace", "pyarrow", "__future__"} | sys.stdlib_module_names
+WORKER_LIBRARIES = {
+    "cloudpickle",
+    "headrace",
+    "pyarrow",
+    "rocksdict",
+    "__future__",
+} | sys.stdlib_module_names
 PURE_PACKAGES = {"graph", "plan"}
 IMPURE_MODULES = {
     "asyncio",

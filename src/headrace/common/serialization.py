@@ -1,5 +1,6 @@
 """From values to bytes and back."""
 
+from headrace.core.bulk_writing import BulkWriter, BulkWriterFactory, RowDataBulkWriterFactory
 from headrace.core.serialization import (
     ByteArraySchema,
     DeserializationSchema,
@@ -10,9 +11,12 @@ from headrace.core.serialization import (
 )
 
 __all__ = [
+    "BulkWriter",
+    "BulkWriterFactory",
     "ByteArraySchema",
     "DeserializationSchema",
     "Encoder",
+    "RowDataBulkWriterFactory",
     "RowFieldExtractorSchema",
     "SerializationSchema",
     "SimpleStringSchema",

@@ -86,6 +86,8 @@ class _PacedRanges(NumberRanges):
 class _EndlessNumbers(SplitEnumerator):
     """Split k of n has the numbers k, k + n, k + 2n, …; a position counts them."""
 
+    positions_count_records = True
+
     def __init__(self, splits: int):
         self._splits = [Split(f"{number:06d}", [number, splits]) for number in range(splits)]
 
@@ -112,6 +114,12 @@ class _NumbersByTheClock(_EndlessNumbers):
     def latest_position(self, split: Split, start: Any) -> Any:
         due = int((time.time() * 1000 - start["since"]) / 1000 * self._rate)
         return {**start, "next": due} if due > start["next"] else start
+
+    def records_between(self, split: Split, start: Any, end: Any) -> int:
+        return int(end["next"] - start["next"])
+
+    def position_after(self, split: Split, start: Any, end: Any, records: int) -> Any:
+        return {**end, "next": min(end["next"], start["next"] + max(1, records))}
 
 
 class _RangeReader(SplitReader[T]):

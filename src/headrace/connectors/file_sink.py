@@ -1,4 +1,4 @@
-"""Writing files that appear whole, once per committed micro-batch."""
+"""Writing files that appear whole, each record once."""
 
 from __future__ import annotations
 
@@ -6,26 +6,41 @@ import copy
 import uuid
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from headrace.connectors.argument_checks import require_instance, require_path, require_positive
+from headrace.connectors.file_compaction import FileCompactor, FileCompactStrategy
 from headrace.connectors.local_paths import local_path
-from headrace.connectors.output_files import BucketAssigner, OutputFileConfig, RollingPolicy
-from headrace.connectors.part_files import PartFileCommitter, PartFileWriter, PartNames
+from headrace.connectors.output_files import (
+    BucketAssigner,
+    OnCheckpointRollingPolicy,
+    OutputFileConfig,
+    RollingPolicy,
+)
+from headrace.connectors.part_committer import PartFileCommitter
+from headrace.connectors.part_files import PartFileWriter, SegmentNames
+from headrace.connectors.part_names import new_attempt, owner_of
+from headrace.connectors.part_rules import CompactionRule, PartRule, RollingRule
+from headrace.core.bulk_writing import BulkWriterFactory
 from headrace.core.operator import TaskInfo
 from headrace.core.serialization import Encoder, SerializationSchema
 from headrace.core.sink import Committer, Sink, SinkWriter
 from headrace.core.types import TypeInformation
-from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
+from headrace.errors import InvalidArgument, TypeMismatch
+from headrace.formats.bulk_lines import EncodedLines
 from headrace.origin import calling_origin
 
 __all__ = ["FileSink"]
+
+_CHECK_INTERVAL_MS = 60_000
+
+Compaction = tuple[FileCompactStrategy, FileCompactor]
 
 
 class FileSinkBuilder(ABC):
     """Settings that file sinks of every format have."""
 
-    def __init__(self, base_path: str):
+    def __init__(self, base_path: str, factory: BulkWriterFactory[Any]):
         self._base_path = local_path(require_path(base_path, "a file sink"), "the base path")
         if self._base_path.exists() and not self._base_path.is_dir():
             raise InvalidArgument(
@@ -33,22 +48,27 @@ class FileSinkBuilder(ABC):
                 origin=calling_origin(),
                 hint="Give a folder: the sink writes several part files into it.",
             )
+        self._factory = factory
         self._assigner = BucketAssigner.date_time_bucket_assigner()
         self._policy: RollingPolicy = RollingPolicy.default_rolling_policy()
         self._names = OutputFileConfig()
+        self._check_interval_ms = _CHECK_INTERVAL_MS
+        self._compaction: Compaction | None = None
 
     def with_bucket_check_interval(self, interval: int) -> Self:
-        """Checked, not needed: every micro-batch closes its files."""
-        require_positive(interval, "the bucket check interval in milliseconds")
+        """How often, in milliseconds, the rolling policy is asked because of the time."""
+        self._check_interval_ms = require_positive(
+            interval, "the bucket check interval in milliseconds"
+        )
         return self
 
     def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> Self:
         self._assigner = require_instance(bucket_assigner, BucketAssigner, "with_bucket_assigner")
         return self
 
-    def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
-        self._policy = require_instance(rolling_policy, RollingPolicy, "with_rolling_policy")
-        return self
+    @abstractmethod
+    def with_rolling_policy(self, rolling_policy: Any) -> Self:
+        """When a part is finished."""
 
     def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
         self._names = require_instance(
@@ -56,19 +76,26 @@ class FileSinkBuilder(ABC):
         )
         return self
 
-    def enable_compact(self, strategy: object, compactor: object) -> NoReturn:
-        raise Unsupported(
-            "file sinks cannot compact their files yet",
-            origin=calling_origin(),
-            hint="Leave enable_compact out; longer micro-batches make larger files.",
-        )
-
-    def disable_compact(self) -> Self:
+    def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
+        """Make large files of small ones before they become visible."""
+        self._compaction = (
+            require_instance(
+                strategy, FileCompactStrategy, "enable_compact",
+                hint="FileCompactStrategy.builder().set_size_threshold(bytes).build()",
+            ),
+            require_instance(compactor, FileCompactor, "enable_compact").for_format(self._factory),
+        )  # fmt: skip
         return self
 
-    @abstractmethod
+    def disable_compact(self) -> Self:
+        self._compaction = None
+        return self
+
     def build(self) -> FileSink:
-        """The sink with these settings."""
+        return FileSink(
+            self._base_path, self._factory, self._assigner, self._policy, self._names,
+            self._check_interval_ms, self._compaction,
+        )  # fmt: skip
 
 
 class RowFileSinkBuilder(FileSinkBuilder):
@@ -81,38 +108,63 @@ class RowFileSinkBuilder(FileSinkBuilder):
                 origin=calling_origin(),
                 hint="Encoder.simple_string_encoder() writes each record as text.",
             )
-        super().__init__(base_path)
-        self._encoder = encoder
+        super().__init__(base_path, EncodedLines(encoder))
 
-    def build(self) -> FileSink:
-        return FileSink(self._base_path, self._encoder, self._assigner, self._policy, self._names)
+    def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
+        self._policy = require_instance(
+            rolling_policy,
+            RollingPolicy,  # type: ignore[type-abstract]
+            "with_rolling_policy",
+        )
+        return self
+
+
+class BulkFileSinkBuilder(FileSinkBuilder):
+    """Settings of a file sink of a bulk format, whose files end with each micro-batch."""
+
+    def __init__(self, base_path: str, writer_factory: BulkWriterFactory[Any]):
+        factory: BulkWriterFactory[Any] = require_instance(
+            writer_factory,
+            BulkWriterFactory,  # type: ignore[type-abstract]
+            "for_bulk_format",
+            hint="For instance ParquetBulkWriters.for_row_type(...).",
+        )
+        super().__init__(base_path, factory)
+        self._policy = RollingPolicy.on_checkpoint_rolling_policy()
+
+    def with_rolling_policy(self, rolling_policy: OnCheckpointRollingPolicy) -> Self:
+        self._policy = require_instance(
+            rolling_policy, OnCheckpointRollingPolicy, "with_rolling_policy of a bulk format",
+            hint="Use enable_compact(...) to make larger files.",
+        )  # fmt: skip
+        return self
 
 
 class FileSink(Sink[Any]):
-    """Writes each record as a line of a part file; built with `for_row_format(...)...build()`.
+    """Writes records to part files; built with `for_row_format` or `for_bulk_format`.
 
-    Part files are hidden while they are written. They get their name when the micro-batch is
-    committed, and a batch that runs twice writes the same names, so nothing appears twice.
+    Files are hidden while they are written and until their micro-batch is committed. A part may
+    gather the records of many micro-batches; it is visible once it is finished, and it never
+    changes then.
     """
 
     BaseBuilder = FileSinkBuilder
     RowFormatBuilder = RowFileSinkBuilder
+    BulkFormatBuilder = BulkFileSinkBuilder
 
     def __init__(
-        self,
-        base_path: Path,
-        encoder: Encoder | SerializationSchema,
-        assigner: BucketAssigner,
-        policy: RollingPolicy,
-        names: OutputFileConfig,
-    ):
+        self, base_path: Path, factory: BulkWriterFactory[Any], assigner: BucketAssigner,
+        policy: RollingPolicy, names: OutputFileConfig, check_interval_ms: int,
+        compaction: Compaction | None,
+    ):  # fmt: skip
         self.base_path = base_path
-        self.encoder = encoder
+        self.factory = factory
         self.assigner = assigner
         self.policy = policy
         self.names = names
-        self.type_info: TypeInformation | None = None
-        # Another run into the same folder adds files; it must not replace those of this one.
+        self.check_interval_ms = check_interval_ms
+        self.compaction = compaction
+        # Another run into the same folder adds files; it must let those of this one alone.
         self.run_id = uuid.uuid4().hex
 
     @staticmethod
@@ -123,44 +175,38 @@ class FileSink(Sink[Any]):
         return RowFileSinkBuilder(base_path, encoder)
 
     @staticmethod
-    def for_bulk_format(base_path: str, writer_factory: object) -> NoReturn:
-        raise Unsupported(
-            "bulk formats (Parquet, ORC, Avro, CSV writers) cannot be written yet",
-            origin=calling_origin(),
-            hint="Use FileSink.for_row_format(path, encoder).",
-        )
+    def for_bulk_format(
+        base_path: str, writer_factory: BulkWriterFactory[Any]
+    ) -> BulkFileSinkBuilder:
+        """Files of the factory's format below `base_path`."""
+        return BulkFileSinkBuilder(base_path, writer_factory)
+
+    def get_transformer(self) -> None:
+        """Nothing is done to a stream before this sink."""
 
     def with_type(self, type_info: TypeInformation | None) -> FileSink:
-        """This sink for a stream of that type: the encoder writes values as the type says."""
+        """This sink for a stream of that type, whose values are written as the type says."""
         typed = copy.copy(self)
-        typed.type_info = type_info
+        typed.factory = self.factory.with_type(type_info)
         return typed
 
     def create_writer(self, task: TaskInfo) -> SinkWriter[Any]:
-        run_id = task.output_id or self.run_id
-        names = PartNames(
+        names = SegmentNames(
             self.names.part_prefix,
             # Only the engine knows that a restarted program goes on with an earlier run.
-            uuid.uuid5(uuid.NAMESPACE_OID, f"{run_id}/{task.uid}/{task.partition}").hex,
+            owner_of(task, self.run_id),
+            task.partition,
             task.batch_id,
+            new_attempt(),
             self.names.part_suffix,
+            isinstance(self.policy, OnCheckpointRollingPolicy) and self.compaction is None,
         )
         return PartFileWriter(
-            self.base_path, self._line_encoder(), self.assigner, self.policy.part_size, names
+            self.base_path, self.factory, self.assigner, self.policy.part_size, names
         )
 
     def create_committer(self) -> Committer[Any]:
-        return PartFileCommitter()
-
-    def _line_encoder(self) -> Any:
-        encoder, type_info = self.encoder, self.type_info
-        if isinstance(encoder, Encoder):
-            charset = encoder.charset_name
-            return lambda value: f"{encoder.encode(value, type_info)}\n".encode(charset)
-        serialize = encoder.serialize
-
-        def line(value: Any) -> bytes:
-            text = serialize(value)
-            return text if text.endswith(b"\n") else text + b"\n"
-
-        return line
+        rule: PartRule = RollingRule(self.policy)
+        if self.compaction is not None:
+            rule = CompactionRule(*self.compaction)
+        return PartFileCommitter(self.base_path, self.run_id, rule, self.check_interval_ms)

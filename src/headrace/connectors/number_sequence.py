@@ -51,6 +51,8 @@ class NumberRanges(SplitEnumerator):
     A split's info is its first number and the one after its last; a position is the next number.
     """
 
+    positions_count_records = True
+
     def __init__(self, start: int, end: int, ranges: int):
         count = end - start
         ranges = max(1, min(count, ranges))

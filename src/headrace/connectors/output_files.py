@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 import zoneinfo
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ __all__ = [
     "DefaultRollingPolicy",
     "OnCheckpointRollingPolicy",
     "OutputFileConfig",
+    "PartFileInfo",
     "RollingPolicy",
 ]
 
@@ -126,14 +128,34 @@ def _zone(name: str | None) -> datetime.tzinfo | None:
         ) from None
 
 
-class RollingPolicy:
-    """When a writer closes its file and starts the next.
+@dataclass(frozen=True, slots=True)
+class PartFileInfo:
+    """A part that is being written: what all its committed segments are together."""
 
-    Every policy also does so at the end of each micro-batch, which is when output becomes
-    visible; a file therefore never stays open for long, whatever the intervals say.
+    size: int
+    creation_time: int
+    last_update_time: int
+    """In milliseconds."""
+
+
+class RollingPolicy(ABC):
+    """When a part file is finished, and the next record begins another.
+
+    A part may last for many micro-batches; only what is finished is visible.
     """
 
     part_size: int | None = None
+    """Within a micro-batch a writer begins another part after so many bytes."""
+
+    @abstractmethod
+    def should_roll_on_checkpoint(self, part_file_state: PartFileInfo) -> bool:
+        """Asked with every micro-batch."""
+
+    @abstractmethod
+    def should_roll_on_processing_time(
+        self, part_file_state: PartFileInfo, current_time: int
+    ) -> bool:
+        """Asked whenever the bucket check interval has passed."""
 
     @staticmethod
     def default_rolling_policy(
@@ -149,16 +171,35 @@ class RollingPolicy:
 
 
 class DefaultRollingPolicy(RollingPolicy):
-    """By size."""
+    """By size, by age, and by the time since something was last written."""
 
     def __init__(self, part_size: int, rollover_interval: int, inactivity_interval: int):
-        self.part_size = require_positive(part_size, "part_size")
+        self.part_size: int = require_positive(part_size, "part_size")
         self.rollover_interval = require_positive(rollover_interval, "rollover_interval")
         self.inactivity_interval = require_positive(inactivity_interval, "inactivity_interval")
 
+    def should_roll_on_checkpoint(self, part_file_state: PartFileInfo) -> bool:
+        return part_file_state.size > self.part_size
+
+    def should_roll_on_processing_time(
+        self, part_file_state: PartFileInfo, current_time: int
+    ) -> bool:
+        return (
+            current_time - part_file_state.creation_time >= self.rollover_interval
+            or current_time - part_file_state.last_update_time >= self.inactivity_interval
+        )
+
 
 class OnCheckpointRollingPolicy(RollingPolicy):
-    """Only at the end of a micro-batch."""
+    """With every micro-batch, and only then."""
+
+    def should_roll_on_checkpoint(self, part_file_state: PartFileInfo) -> bool:
+        return True
+
+    def should_roll_on_processing_time(
+        self, part_file_state: PartFileInfo, current_time: int
+    ) -> bool:
+        return False
 
 
 def _require_name_part(value: object, what: str) -> None:

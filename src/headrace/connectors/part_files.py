@@ -1,134 +1,136 @@
-"""The part files of one subtask and micro-batch: written hidden, then renamed.
-
-.part-<uid>-<batch>-<n>.inprogress.<attempt>   while the batch runs
-part-<uid>-<batch>-<n>                         once the batch is committed
-"""
+"""What a subtask writes during one micro-batch: hidden files, closed and on disk at its end."""
 
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from headrace.connectors.durable import sync_folders
 from headrace.connectors.output_files import BucketAssigner
-from headrace.core.sink import Committer, SinkWriter
-from headrace.errors import InvalidArgument, JobFailed, TypeMismatch
+from headrace.connectors.part_names import Segment
+from headrace.core.bulk_writing import BulkWriter, BulkWriterFactory
+from headrace.core.sink import SinkWriter
+from headrace.errors import InvalidArgument, TypeMismatch
 
-__all__ = ["PartFileCommitter", "PartFileWriter", "PartNames"]
+__all__ = ["Committable", "PartFileWriter", "SegmentNames"]
 
 BUFFER_BYTES = 1 << 18
 
 Committable = tuple[str, str]
-"""The path a part was written to, and the one it gets."""
+"""The path a segment was written to, and the one it gets."""
 
 
 @dataclass(frozen=True, slots=True)
-class PartNames:
-    """Names that a repeated batch gives again and no other batch, subtask or run gives."""
+class SegmentNames:
+    """How the files of one writer are called."""
 
     prefix: str
-    uid: str
-    batch_id: int
+    owner: str
+    partition: int
+    batch: int
+    attempt: str
     suffix: str
+    finish_at_once: bool
+    """Whether a segment becomes a finished part with its commit."""
 
-    def name(self, number: int) -> str:
-        return f"{self.prefix}-{self.uid}-{self.batch_id}-{number}{self.suffix}"
+    def segment(self, folder: Path, number: int) -> Segment:
+        return Segment(
+            folder, self.prefix, self.owner, self.partition, self.batch, number, self.attempt,
+            self.suffix,
+        )  # fmt: skip
+
+    def target(self, segment: Segment) -> Path:
+        return segment.finished if self.finish_at_once else segment.pending
 
 
 @dataclass(slots=True)
-class _Part:
+class _Open:
+    """A segment that is being written."""
+
+    segment: Segment
     file: BinaryIO
-    hidden: Path
-    final: Path
-    size: int = 0
+    writer: BulkWriter[Any]
+
+    def finish(self) -> None:
+        try:
+            self.writer.finish()
+            self.file.flush()
+            os.fsync(self.file.fileno())
+        except Exception:
+            self.abandon()
+            raise
+        self.file.close()
+
+    def abandon(self) -> None:
+        self.writer.abandon()
+        with suppress(OSError):  # what was not written need not be
+            self.file.close()
 
 
 class PartFileWriter(SinkWriter[Any]):
-    """Writes lines to one open part per bucket."""
+    """Writes to one open segment per bucket."""
 
     def __init__(
-        self,
-        base_path: Path,
-        encode: Callable[[Any], bytes],
-        assigner: BucketAssigner,
-        part_size: int | None,
-        names: PartNames,
-    ):
+        self, base_path: Path, factory: BulkWriterFactory[Any], assigner: BucketAssigner,
+        part_size: int | None, names: SegmentNames,
+    ):  # fmt: skip
         self._base_path = base_path
-        self._encode = encode
-        self._assigner = assigner
+        self._create = factory.create
+        self._bucket_id = assigner.bucket_id
         self._part_size = part_size
         self._names = names
-        self._attempt = uuid.uuid4().hex[:12]
-        self._open: dict[str, _Part] = {}
-        self._written: list[Committable] = []
+        self._open: dict[str, _Open] = {}
+        self._closed: list[Segment] = []
         self._counts: dict[str, int] = {}
 
     def write(self, value: Any, timestamp: int | None) -> None:
-        line = self._encode(value)
-        bucket = self._assigner.bucket_id(value, timestamp)
+        bucket = self._bucket_id(value, timestamp)
         part = self._open.get(bucket)
         if part is None:
             part = self._start(bucket)
-        elif self._part_size is not None and part.size >= self._part_size:
+        elif self._part_size is not None and part.writer.written > self._part_size:
             self._finish(self._open.pop(bucket))
             part = self._start(bucket)
-        part.file.write(line)
-        part.size += len(line)
+        part.writer.add_element(value)
 
     def prepare_commit(self) -> list[Any]:
         while self._open:
-            self._finish(self._open.popitem()[1])
-        prepared, self._written = self._written, []
-        return prepared
+            self._finish(self._open.pop(next(iter(self._open))))
+        sync_folders(segment.folder for segment in self._closed)
+        prepared, self._closed = self._closed, []
+        return [(str(segment.in_progress), str(self._names.target(segment)))
+                for segment in prepared]  # fmt: skip
 
     def close(self) -> None:
         """What was not prepared belongs to a failed attempt: remove it."""
         for part in self._open.values():
-            part.file.close()
-            part.hidden.unlink(missing_ok=True)
-        for hidden, _ in self._written:
-            Path(hidden).unlink(missing_ok=True)
+            part.abandon()
+        for segment in (*(part.segment for part in self._open.values()), *self._closed):
+            segment.in_progress.unlink(missing_ok=True)
         self._open.clear()
-        self._written.clear()
+        self._closed.clear()
 
-    def _start(self, bucket: str) -> _Part:
+    def _start(self, bucket: str) -> _Open:
         folder = _bucket_folder(self._base_path, bucket)
         number = self._counts.get(bucket, 0)
         self._counts[bucket] = number + 1
-        name = self._names.name(number)
-        hidden = folder / f".{name}.inprogress.{self._attempt}"
-        part = _Part(hidden.open("wb", BUFFER_BYTES), hidden, folder / name)
+        segment = self._names.segment(folder, number)
+        file = segment.in_progress.open("wb", BUFFER_BYTES)
+        try:
+            part = _Open(segment, file, self._create(file))
+        except Exception:
+            file.close()
+            segment.in_progress.unlink(missing_ok=True)
+            raise
         self._open[bucket] = part
         return part
 
-    def _finish(self, part: _Part) -> None:
-        self._written.append((str(part.hidden), str(part.final)))
-        with part.file as file:
-            file.flush()
-            os.fsync(file.fileno())
-
-
-class PartFileCommitter(Committer[Committable]):
-    """Gives prepared parts their names; a second time changes nothing."""
-
-    def commit(self, committables: list[Committable]) -> None:
-        folders = set()
-        for hidden, final in committables:
-            try:
-                Path(hidden).replace(final)
-            except FileNotFoundError:
-                if not Path(final).exists():
-                    raise JobFailed(
-                        f"the part file {final} is lost: neither it nor {hidden} exists",
-                        hint="Was the output folder changed, or is it not shared by all machines?",
-                    ) from None
-            folders.add(Path(final).parent)
-        for folder in folders:
-            _sync_folder(folder)
+    def _finish(self, part: _Open) -> None:
+        self._closed.append(part.segment)
+        part.finish()
 
 
 def _bucket_folder(base_path: Path, bucket: str) -> Path:
@@ -148,12 +150,3 @@ def _bucket_folder(base_path: Path, bucket: str) -> Path:
             hint="Choose a base path that is a folder.",
         ) from None
     return folder
-
-
-def _sync_folder(folder: Path) -> None:
-    """A rename survives a power cut once its folder is on disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

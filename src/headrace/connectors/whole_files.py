@@ -17,6 +17,7 @@ from headrace.core.types import TypeInformation
 from headrace.errors import SourceUnavailable, TypeMismatch
 from headrace.formats.stream_format import FileFormat
 from headrace.origin import Origin
+from headrace.runtime.line_ranges import bytes_per_line
 
 __all__ = ["WholeFiles"]
 
@@ -56,6 +57,7 @@ class _FileLister(SplitEnumerator):
     def __init__(self, paths: list[Path], origin: Origin | None):
         self._paths = paths
         self._origin = origin
+        self._line_length: float | None = None
 
     def splits(self) -> list[Split]:
         found: dict[str, None] = {}
@@ -75,6 +77,17 @@ class _FileLister(SplitEnumerator):
             return start or Path(split.id).stat().st_size
         except FileNotFoundError:
             return start  # removed since it was listed
+
+    def records_between(self, split: Split, start: int, end: int) -> int | None:
+        """Its lines, at a guess: files are never cut, but not all are read at once."""
+        if Path(split.id).suffix.lower() in _UNPACK:
+            return None
+        if self._line_length is None:
+            try:
+                self._line_length = bytes_per_line(split.id)  # those of one source are alike
+            except FileNotFoundError:
+                return None
+        return max(1, round((end - start) / self._line_length))
 
 
 class _FileReader(SplitReader[Any]):

@@ -40,7 +40,6 @@ __all__ = [
     "Partitioner",
     "ReduceFunction",
     "RuntimeContext",
-    "SinkFunction",
     "SourceFunction",
 ]
 
@@ -251,10 +250,3 @@ class SourceFunction:
 
     def __init__(self, source_func: object) -> None:
         _refuse_java("SourceFunction", "Use a headrace connector, or write the source in Python.")
-
-
-class SinkFunction:
-    """A sink written in Java; kept so that a program that names it fails with a reason."""
-
-    def __init__(self, sink_func: object) -> None:
-        _refuse_java("SinkFunction", "Use a headrace connector, or write the sink in Python.")

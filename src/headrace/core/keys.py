@@ -19,7 +19,7 @@ from headrace.core.rows import Row
 from headrace.errors import TypeMismatch
 
 DEFAULT_MAX_PARALLELISM = 128
-_MIX = 0x9E3779B97F4A7C15
+MIX = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 _NONE = 0x6E6F6E65
 _NOT_A_NUMBER = 0x6E616E
@@ -73,7 +73,7 @@ def stable_hash(key: Any) -> int:
     """A 64-bit hash of `key`, well spread in its upper bits."""
     known = _HASHES.get(type(key))
     raw = known(key) if known is not None else _hash_of_other(key)
-    return (raw & _MASK) * _MIX & _MASK
+    return (raw & _MASK) * MIX & _MASK
 
 
 def _hash_of_other(key: Any) -> int:

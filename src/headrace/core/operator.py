@@ -53,7 +53,11 @@ class TaskInfo:
     partition: int = 0
     """The number of the physical task; several may share a subtask's number."""
     output_id: str = ""
-    """Names this job's output; the same when a job is resumed."""
+    """Names this job's output; the same when a job is resumed and its micro-batches go on being
+    counted. With the batch's number it names what a micro-batch wrote."""
+    lineage: str = ""
+    """Names the job; the same also when it is resumed with another parallelism or another graph,
+    and counts its micro-batches from 0 again."""
 
 
 class KeyScope:
@@ -105,6 +109,10 @@ class Context(Protocol):
 
     def broadcast_state(self, descriptor: StateDescriptor) -> State: ...
 
+    def operator_list(self, descriptor: StateDescriptor, *, union: bool) -> State: ...
+
+    def operator_state_names(self, *, broadcast: bool) -> set[str]: ...
+
     def emit(self, values: list[Any], timestamps: list[int | None] | None) -> None: ...
 
     def emit_side(
@@ -123,6 +131,7 @@ class Operator(ABC):
 
     Pickled unopened, opened in the worker, then fed: `receive` for records, `on_timer` for due
     timers, `end_batch` at each consistent cut, `finish` once at the end of bounded input.
+    One that is `checkpointed` is given its state by `initialize_state` before it is opened.
     """
 
     ctx: Context
@@ -137,6 +146,25 @@ class Operator(ABC):
     """For one that makes watermarks: whether it may itself say that a split is idle."""
     emits_its_input = False
     """Whether it emits only records it received, whose type has been seen to already."""
+
+    @property
+    def participant(self) -> Any:
+        """The user's object it calls, which may take part in checkpoints; None if there is none."""
+        return None
+
+    @property
+    def checkpointed(self) -> bool:
+        """Whether it keeps operator state, which only a slot can make durable."""
+        return False
+
+    def initialize_state(self, ctx: Context, restored: bool, checkpoint_id: int | None) -> None:
+        """All state is there, of the checkpoint before if there was one."""
+
+    def snapshot_state(self, ctx: Context, checkpoint_id: int) -> None:
+        """Called after `end_batch`: what the user's code wants to keep must be in state now."""
+
+    def checkpoint_completed(self, checkpoint_id: int) -> None:
+        """The batch of that number is durable."""
 
     def open(self, ctx: Context) -> None:
         self.ctx = ctx

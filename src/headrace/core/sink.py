@@ -1,7 +1,13 @@
 """What a sink is: writers in the workers, and a committer beside the driver.
 
-A writer's records become visible only when the micro-batch they belong to is committed; a batch
-that is run again after a failure is committed once.
+A writer's records become visible only when the micro-batch they belong to is committed:
+
+    write … prepare_commit      in the worker, for each subtask and micro-batch
+    commit                      beside the driver, once the micro-batch is in the checkpoint
+    recover                     instead of commit, after a restart
+    abort                       after a restart, for a micro-batch that came to nothing
+
+What `prepare_commit` returned is journaled in between, so it must be picklable.
 """
 
 from __future__ import annotations
@@ -9,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 
+from headrace.core.functions import RuntimeContext
 from headrace.core.operator import TaskInfo
 from headrace.core.types import TypeInformation
 
@@ -31,10 +38,29 @@ class SinkWriter(ABC, Generic[T]):
 
 
 class Committer(ABC, Generic[C]):
-    """Makes prepared output visible; must bear being called twice for the same committable."""
+    """Makes prepared output visible; one for each sink of a running job.
+
+    Every call may come twice for the same committables, for a job may die right after it; the
+    second time must change nothing. Calls come one after the other, never two at a time.
+    """
+
+    def open(self, task: TaskInfo) -> None:
+        """Called first. `task.uid` names the sink, `task.output_id` the job's output and
+        `task.lineage` the job; see TaskInfo."""
 
     @abstractmethod
-    def commit(self, committables: list[C]) -> None: ...
+    def commit(self, committables: list[C]) -> None:
+        """Make visible what all subtasks prepared for one micro-batch, which is checkpointed."""
+
+    def recover(self, committables: list[C]) -> None:
+        """The same after a restart, when it may have been done before."""
+        self.commit(committables)
+
+    def abort(self, committables: list[C]) -> None:
+        """After a restart: throw away what a micro-batch prepared that was never checkpointed."""
+
+    def tick(self, now_ms: int, final: bool) -> None:
+        """Called about once a second, with what is committed; `final` when nothing more comes."""
 
     def close(self) -> None:
         """Release what the committer holds."""
@@ -42,6 +68,12 @@ class Committer(ABC, Generic[C]):
 
 class Sink(ABC, Generic[T]):
     """A user-written sink."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Called in the worker, once for each subtask, before the first writer is made."""
+
+    def close(self) -> None:
+        """Called in the worker when the subtask ends, also after a failure."""
 
     @abstractmethod
     def create_writer(self, task: TaskInfo) -> SinkWriter[T]:

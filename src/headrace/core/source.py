@@ -49,6 +49,29 @@ class SplitEnumerator(ABC):
         For a bounded source that has no more to come, the split's end.
         """
 
+    positions_count_records = False
+    """Whether positions are whole numbers that go up by one with each record. Then what is still
+    to be read can be counted, and a long backlog is read in pieces."""
+
+    def records_between(self, split: Split, start: Any, end: Any) -> int | None:
+        """About how many records there are from `start` up to `end`; None: nobody knows."""
+        return end - start if self.positions_count_records else None
+
+    def position_after(self, split: Split, start: Any, end: Any, records: int) -> Any:
+        """The position about `records` records after `start` and not after `end`.
+
+        Asked when more can be read than a micro-batch should take. It must be after `start`; where
+        the split cannot be cut it is `end`.
+        """
+        return min(end, start + max(1, records)) if self.positions_count_records else end
+
+    def cuts(self, split: Split, start: Any, end: Any) -> list[Any]:
+        """Positions between the two, in order, if several readers may share that range.
+
+        Only for a source whose splits come and go: elsewhere a split is read in order.
+        """
+        return []
+
     def close(self) -> None:
         """Release what the enumerator holds."""
 

@@ -138,6 +138,22 @@ class OperatorStateStore(ABC):
         self, state_descriptor: MapStateDescriptor
     ) -> BroadcastState[Any, Any]: ...
 
+    @abstractmethod
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """A list whose elements are dealt out evenly when the parallelism changes."""
+
+    @abstractmethod
+    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """A list of which every subtask is given all subtasks' elements when it is restored."""
+
+    @abstractmethod
+    def get_registered_state_names(self) -> set[str]:
+        """The names of the list states there are."""
+
+    @abstractmethod
+    def get_registered_broadcast_state_names(self) -> set[str]:
+        """The names of the broadcast states there are."""
+
 
 class StateDescriptor:
     """Name, type and time to live of a piece of state; the name is unique within its operator."""

@@ -13,7 +13,14 @@ __all__ = ["Coercer", "TypeInformation", "WrongValue"]
 
 Coercer = Callable[[Any], Any]
 
-_SHORT = reprlib.Repr()
+
+class _Short(reprlib.Repr):
+    def repr_int(self, x: int, level: int) -> str:
+        # Python itself writes no integer of more than a few thousand digits.
+        return super().repr_int(x, level) if x.bit_length() < 2000 else "a huge integer"
+
+
+_SHORT = _Short()
 _SHORT.maxstring = _SHORT.maxother = 80
 
 

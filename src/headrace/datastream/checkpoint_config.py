@@ -24,6 +24,8 @@ RETENTION = "execution.checkpointing.externalized-checkpoint-retention"
 UNALIGNED = "execution.checkpointing.unaligned.enabled"
 UNALIGNED_FORCED = "execution.checkpointing.unaligned.forced"
 ALIGNED_TIMEOUT = "execution.checkpointing.aligned-checkpoint-timeout"
+_OLDER_UNALIGNED = "execution.checkpointing.unaligned"
+_OLDER_ALIGNED_TIMEOUT = "execution.checkpointing.alignment-timeout"
 
 _ANY_NUMBER_OF_FAILURES = 2**31 - 1
 _SHORTEST_MILLIS = 10
@@ -35,7 +37,12 @@ class CheckpointConfig:
     """Reads and writes the checkpoint settings of one environment.
 
     Micro-batches follow one another and each is a checkpoint of its own, so there is never more
-    than one at a time and none is unaligned: those settings are kept and change nothing.
+    than one at a time. At its end no record is on its way between operators: there are no barriers
+    to wait for and nothing in flight to store, which is all that unaligned checkpoints and
+    AT_LEAST_ONCE are about in Flink. Those settings are kept and change nothing.
+
+    How many checkpoints are kept (`execution.checkpointing.num-retained`), where savepoints go and
+    what a job starts from are read in `headrace.jobs.recovery_settings`.
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:
@@ -51,6 +58,7 @@ class CheckpointConfig:
         return self._get_member(MODE, CheckpointingMode.EXACTLY_ONCE)
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
+        """Either is accepted; state and results are exactly-once with both."""
         return self._set_member(MODE, CheckpointingMode, checkpointing_mode)
 
     def get_checkpoint_interval(self) -> int:
@@ -130,7 +138,8 @@ class CheckpointConfig:
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """Whether they were asked for; only EXACTLY_ONCE has them."""
         exact = self.get_checkpointing_mode() is CheckpointingMode.EXACTLY_ONCE
-        return exact and self._configuration.get_boolean(UNALIGNED, False)
+        older = self._configuration.get_boolean(_OLDER_UNALIGNED, False)
+        return exact and self._configuration.get_boolean(UNALIGNED, older)
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
         """Kept but without effect: a micro-batch leaves no records on their way."""
@@ -146,7 +155,8 @@ class CheckpointConfig:
         return self
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
-        return self._configuration.get_duration(ALIGNED_TIMEOUT, Duration.of_millis(0))
+        older = self._configuration.get_duration(_OLDER_ALIGNED_TIMEOUT, Duration.of_millis(0))
+        return self._configuration.get_duration(ALIGNED_TIMEOUT, older)
 
     def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
         """The older name of `set_aligned_checkpoint_timeout`."""

@@ -7,11 +7,15 @@ from typing import Any, Self
 from headrace.core.config import Configuration
 from headrace.core.execution_config import ExecutionConfig
 from headrace.core.keys import DEFAULT_MAX_PARALLELISM
-from headrace.datastream.checkpoint_config import CheckpointConfig
+from headrace.datastream.checkpoint_config import RETENTION, CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
+from headrace.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from headrace.datastream.graph_builder import positive
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
+from headrace.datastream.state_backend import StateBackend
 from headrace.errors import InvalidArgument, Unsupported
+from headrace.jobs.recovery_settings import NUM_RETAINED, retained_checkpoints
+from headrace.jobs.retention import Retention
 from headrace.origin import calling_origin
 from headrace.spark.session import default_parallelism
 from headrace.spark.stream import StreamSettings
@@ -22,6 +26,11 @@ _CHANGELOG = "state.changelog.enabled"
 _SAVEPOINTS = "execution.checkpointing.savepoint-dir"
 _CHECKPOINTS = "execution.checkpointing.dir"
 _FILES_PER_BATCH = "headrace.stream.files-per-batch"
+_RETENTIONS = {
+    ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION: Retention.KEEP,
+    ExternalizedCheckpointRetention.DELETE_ON_CANCELLATION: Retention.DROP_WHEN_CANCELLED,
+    ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS: Retention.DROP,
+}
 _JAR_HINT = "Connectors are Python packages here; see the connectors page."
 
 
@@ -133,6 +142,16 @@ class SettingsMixin:
             return None
         return self.configuration.get_boolean(_CHANGELOG, True)
 
+    def set_state_backend(self, state_backend: StateBackend) -> Self:
+        """Choose where working state lives; the same as setting `state.backend.type`."""
+        if not isinstance(state_backend, StateBackend):
+            raise InvalidArgument(
+                f"{state_backend!r} is no state backend", origin=calling_origin(),
+                hint="Use HashMapStateBackend() or EmbeddedRocksDBStateBackend().",
+            )  # fmt: skip
+        state_backend._configure(self.configuration)
+        return self
+
     def set_default_savepoint_directory(self, directory: str) -> Self:
         self.configuration.set_string(_SAVEPOINTS, directory)
         return self
@@ -145,9 +164,25 @@ class SettingsMixin:
         return StreamSettings(
             job_number=self._jobs,
             checkpoint_dir=self.configuration.get_string(_CHECKPOINTS, "") or None,
-            interval_ms=self.checkpoints.get_checkpoint_interval() if enabled else 0,
+            interval_ms=self._batch_interval() if enabled else 0,
+            retained=self._retained(),
             files_per_batch=self.configuration.get_integer(_FILES_PER_BATCH, 0) or None,
         )
+
+    def _batch_interval(self) -> int:
+        """From the begin of a micro-batch to the next: each one is a checkpoint."""
+        pause = self.checkpoints.get_min_pause_between_checkpoints()
+        return max(self.checkpoints.get_checkpoint_interval(), pause)
+
+    def _retained(self) -> int | None:
+        set_ = any(self.configuration.contains_key(key) for key in NUM_RETAINED)
+        return retained_checkpoints(self.configuration) if set_ else None
+
+    def _retention(self) -> Retention:
+        """Unless something is said, checkpoints stay: a stream that is stopped can go on."""
+        if not self.configuration.contains_key(RETENTION):
+            return Retention.KEEP
+        return _RETENTIONS[self.checkpoints.get_externalized_checkpoint_retention()]
 
     # What the job's functions need.
 

@@ -6,6 +6,12 @@ from headrace.core.async_functions import (
     AsyncRetryPredicate,
     AsyncRetryStrategy,
 )
+from headrace.core.checkpointed import (
+    CheckpointedFunction,
+    CheckpointListener,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+)
 from headrace.core.functions import (
     AggregateFunction,
     CoFlatMapFunction,
@@ -20,7 +26,6 @@ from headrace.core.functions import (
     Partitioner,
     ReduceFunction,
     RuntimeContext,
-    SinkFunction,
     SourceFunction,
 )
 from headrace.core.join_functions import (
@@ -38,6 +43,11 @@ from headrace.core.process_functions import (
     KeyedCoProcessFunction,
     KeyedProcessFunction,
     ProcessFunction,
+)
+from headrace.core.sink_functions import (
+    RichSinkFunction,
+    SinkFunction,
+    TwoPhaseCommitSinkFunction,
 )
 from headrace.core.timers import TimerService
 from headrace.core.window_functions import (
@@ -58,6 +68,8 @@ __all__ = [
     "AsyncRetryStrategy",
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
+    "CheckpointListener",
+    "CheckpointedFunction",
     "CoFlatMapFunction",
     "CoGroupFunction",
     "CoMapFunction",
@@ -66,6 +78,8 @@ __all__ = [
     "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
     "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
@@ -82,10 +96,12 @@ __all__ = [
     "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
+    "RichSinkFunction",
     "RuntimeContext",
     "SinkFunction",
     "SourceFunction",
     "TaggedUnion",
     "TimerService",
+    "TwoPhaseCommitSinkFunction",
     "WindowFunction",
 ]

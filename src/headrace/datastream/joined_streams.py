@@ -84,6 +84,11 @@ class _DivideByTag(WindowFunction[TaggedUnion, Any, Any, Any]):
     def __init__(self, function: Any):
         self._function = function
 
+    @property
+    def wrapped(self) -> Any:
+        """The user's function, which may take part in checkpoints."""
+        return self._function
+
     def open(self, runtime_context: RuntimeContext) -> None:
         if isinstance(self._function, Function):
             self._function.open(runtime_context)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import re
 from enum import Enum
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
+from headrace.core.config import Configuration
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
 from headrace.origin import calling_origin
+from headrace.runtime.backends import DEFAULT_MEMORY, HEAP, ROCKSDB, BackendChoice
 
 __all__ = [
     "CustomStateBackend",
@@ -16,6 +20,13 @@ __all__ = [
     "PredefinedOptions",
     "StateBackend",
 ]
+
+_TYPE = "state.backend.type"
+_OLD_TYPE = "state.backend"
+_FOLDERS = "state.backend.rocksdb.localdir"
+_MEMORY = "state.backend.rocksdb.memory.fixed-per-slot"
+_SIZE = re.compile(r"\s*(\d+)\s*([a-z]*)\s*", re.IGNORECASE)
+_UNITS = {"": 0, "b": 0, "bytes": 0, "k": 1, "kb": 1, "m": 2, "mb": 2, "g": 3, "gb": 3}
 
 
 class PredefinedOptions(Enum):
@@ -30,12 +41,19 @@ class PredefinedOptions(Enum):
 class StateBackend:
     """Base of the places working state can live in. Results never depend on the place."""
 
+    def _configure(self, configuration: Configuration) -> None:
+        """Say in a job's settings that it uses this backend."""
+        raise NotImplementedError
+
     def __repr__(self) -> str:
         return str(self)
 
 
 class HashMapStateBackend(StateBackend):
     """Working state as Python objects in the memory of the workers."""
+
+    def _configure(self, configuration: Configuration) -> None:
+        configuration.set_string(_TYPE, HEAP)
 
     def __str__(self) -> str:
         return "HashMapStateBackend"
@@ -56,6 +74,11 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._predefined = PredefinedOptions.DEFAULT
         self._transfer_threads = 4
 
+    def _configure(self, configuration: Configuration) -> None:
+        configuration.set_string(_TYPE, ROCKSDB)
+        if self._paths:
+            configuration.set_string(_FOLDERS, ",".join(self._paths))
+
     def set_db_storage_paths(self, *paths: str) -> None:
         """Local directories for the working state; none restores the default."""
         self._paths = tuple(_local(path) for path in paths)
@@ -69,7 +92,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return bool(self._incremental)
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
-        """Kept but without effect: Spark tunes its state store by its own settings."""
+        """Kept but without effect: RocksDB is set up by the memory it may use."""
         if not isinstance(options, PredefinedOptions):
             raise TypeMismatch(
                 f"PredefinedOptions were expected, not {options!r}",
@@ -85,7 +108,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         raise Unsupported(
             f"{options_factory_class_name!r} names a Java class, and there is no Flink JVM here",
             origin=calling_origin(),
-            hint="Set Spark's spark.sql.streaming.stateStore.rocksdb.* settings instead.",
+            hint="Set state.backend.rocksdb.memory.fixed-per-slot, the memory of a subtask.",
         )
 
     def get_options(self) -> str | None:
@@ -122,6 +145,29 @@ class CustomStateBackend(StateBackend):
             origin=calling_origin(),
             hint="Use HashMapStateBackend or EmbeddedRocksDBStateBackend.",
         )
+
+
+def backend_choice(configuration: Configuration) -> BackendChoice:
+    """The backend that a job's settings ask for; what cannot be had is refused here."""
+    old = configuration.get_string(_OLD_TYPE, HEAP)
+    folders = configuration.get_string(_FOLDERS, "")
+    separators = f"[,{os.pathsep}]" if "://" not in folders else ","
+    return BackendChoice(
+        type=configuration.get_string(_TYPE, old).strip().lower(),
+        memory=_size(configuration.get_string(_MEMORY, str(DEFAULT_MEMORY))),
+        folders=tuple(_local(part.strip()) for part in re.split(separators, folders) if part),
+    ).check()
+
+
+def _size(text: str) -> int:
+    """A number of bytes, as Flink's settings write it: 64mb, 1 gb, 1048576."""
+    found = _SIZE.fullmatch(text)
+    if found is None or found[2].lower() not in _UNITS:
+        raise InvalidArgument(
+            f"{text!r} is no memory size, as {_MEMORY} needs one", origin=calling_origin(),
+            hint="Write 64mb, 1gb or a number of bytes.",
+        )  # fmt: skip
+    return int(found[1]) << 10 * _UNITS[found[2].lower()]
 
 
 def _local(path: Any) -> str:

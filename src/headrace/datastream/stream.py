@@ -27,6 +27,7 @@ from headrace.core.operator import Operator
 from headrace.core.output_tag import OutputTag
 from headrace.core.process_functions import ProcessFunction
 from headrace.core.sink import Sink
+from headrace.core.sink_functions import SinkFunction, TwoPhaseCommitSinkFunction, own_invoke
 from headrace.core.state import MapStateDescriptor
 from headrace.core.types import PickledBytesTypeInfo, TupleTypeInfo, TypeInformation, Types
 from headrace.core.watermarks import WatermarkStrategy
@@ -45,6 +46,7 @@ from headrace.errors import TypeMismatch, Unsupported
 from headrace.graph.nodes import OperatorNode, PartitionNode, SideOutputNode, SinkNode, UnionNode
 from headrace.operators.base import FunctionOperator
 from headrace.operators.process import ProcessOperator
+from headrace.operators.sink_functions import InvokeOperator, TransactionOperator
 from headrace.operators.sinks import DiscardOperator, PrintOperator, WriteOperator
 from headrace.operators.stateless import FilterOperator, FlatMapOperator, MapOperator
 from headrace.operators.timestamps import TimestampsOperator
@@ -297,13 +299,21 @@ class DataStream(Tunable):
         return self._sink("Sink", WriteOperator(checked.with_type(self.builder[self.node_id].type)))
 
     def add_sink(self, sink_func: Any) -> DataStreamSink:
-        """Write to a sink; SinkFunctions of the JVM cannot run here."""
+        """Give each record to a sink function written in Python, or to a sink."""
         if isinstance(sink_func, Sink):
             return self.sink_to(sink_func)
-        raise Unsupported(
-            f"{sink_func!r} wraps a JVM sink function", origin=calling_origin(),
-            hint="Subclass headrace.datastream.connectors.Sink and use sink_to(...).",
+        if isinstance(sink_func, TwoPhaseCommitSinkFunction):
+            return self._sink("Sink", TransactionOperator(sink_func))
+        function = instance_of(
+            sink_func, SinkFunction, "add_sink",
+            "Subclass SinkFunction or TwoPhaseCommitSinkFunction of headrace.datastream.functions.",
         )  # fmt: skip
+        if not own_invoke(function):
+            raise TypeMismatch(
+                f"{type(function).__name__} does not override invoke(value, context)",
+                origin=calling_origin(),
+            )
+        return self._sink("Sink", InvokeOperator(function))
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None

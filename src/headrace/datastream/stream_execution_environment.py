@@ -17,6 +17,7 @@ from headrace.datastream.checks import instance_of, type_info
 from headrace.datastream.environment_settings import SettingsMixin
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.graph_builder import GraphBuilder
+from headrace.datastream.state_backend import backend_choice
 from headrace.datastream.stream import DataStream
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
 from headrace.graph.nodes import Graph, SourceNode
@@ -24,10 +25,12 @@ from headrace.jobs.client import JobClient
 from headrace.jobs.execution_result import JobExecutionResult
 from headrace.jobs.explain import execution_plan_json, explain
 from headrace.jobs.launcher import JobSettings, launch
+from headrace.jobs.recovery_settings import recovery_settings
 from headrace.jobs.results import CollectListener
 from headrace.origin import calling_origin
 from headrace.plan.physical import PER_RECORD_WATERMARKS, PhysicalPlan
 from headrace.plan.planner import logical_plan, plan
+from headrace.runtime.backends import SETTING as STATE_BACKEND
 from headrace.spark.dependencies import Dependencies
 from headrace.spark.session import default_parallelism, requested_options
 
@@ -172,6 +175,7 @@ class StreamExecutionEnvironment(SettingsMixin):
         settings: dict[str, Any] = {
             "job_parameters": self.config.get_global_job_parameters(),
             PER_RECORD_WATERMARKS: self.config.get_auto_watermark_interval() == 0,
+            STATE_BACKEND: backend_choice(self.configuration),
         }
         if self.configuration.contains_key(_COMPACT_AT_BYTES):
             settings["compact_at_bytes"] = self.configuration.get_integer(_COMPACT_AT_BYTES, 0)
@@ -206,7 +210,17 @@ class StreamExecutionEnvironment(SettingsMixin):
             ),
             stream=self._stream_settings(),
             as_stream=os.environ.get("HEADRACE_MODE") == "stream"
-            or self.checkpoints.is_checkpointing_enabled(),
+            or self.checkpoints.is_checkpointing_enabled()
+            or recovery_settings(self.configuration).path is not None,
+            checkpointing=self.checkpoints.is_checkpointing_enabled(),
+            checkpoint_timeout_ms=self.checkpoints.get_checkpoint_timeout()
+            if self.checkpoints.is_checkpointing_enabled()
+            else None,
+            tolerable_checkpoint_failures=(
+                self.checkpoints.get_tolerable_checkpoint_failure_number()
+            ),
+            retention=self._retention(),
+            configuration=self.configuration,
         )
 
     def get_execution_plan(self) -> str:

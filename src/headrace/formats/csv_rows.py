@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -106,9 +107,14 @@ class CsvRowDeserializationSchema(DeserializationSchema):
 class CsvRowSerializationSchema(SerializationSchema):
     """Writes a row as a line of CSV."""
 
-    def __init__(self, row_type: RowTypeInfo, dialect: CsvDialect):
+    def __init__(
+        self, row_type: RowTypeInfo, dialect: CsvDialect,
+        array_delimiters: Mapping[str, str] | None = None,
+    ):  # fmt: skip
         self._row_type = row_type
         self._dialect = dialect
+        own = array_delimiters or {}
+        self._delimiters = [own.get(name, dialect.array_delimiter) for name in row_type.names()]
 
     def serialize(self, value: Any) -> bytes:
         kinds = self._row_type.field_types
@@ -117,12 +123,8 @@ class CsvRowSerializationSchema(SerializationSchema):
             raise TypeMismatch(
                 f"the row {value!r} has {len(values)} fields, the CSV schema {len(kinds)}"
             )
-        fields = (self._field(item, kind) for item, kind in zip(values, kinds, strict=True))
+        fields = map(_field, values, kinds, self._delimiters)
         return self._dialect.join(fields).encode()
-
-    def _field(self, value: Any, kind: TypeInformation) -> tuple[str | None, bool]:
-        text = _field_text(value, kind, self._dialect.array_delimiter)
-        return text, not isinstance(kind, BasicTypeInfo) or kind.basic_type in _TEXTS
 
     class Builder:
         """Settings of the schema."""
@@ -161,6 +163,11 @@ class CsvRowSerializationSchema(SerializationSchema):
 
 
 _TEXTS = {BasicType.STRING, BasicType.CHAR}
+
+
+def _field(value: Any, kind: TypeInformation, delimiter: str) -> tuple[str | None, bool]:
+    text = _field_text(value, kind, delimiter)
+    return text, not isinstance(kind, BasicTypeInfo) or kind.basic_type in _TEXTS
 
 
 def _field_text(value: Any, kind: TypeInformation, delimiter: str) -> str | None:

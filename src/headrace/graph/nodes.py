@@ -24,6 +24,8 @@ class Node:
     type: TypeInformation | None = None
     origin: Origin | None = None
     uid: str | None = None
+    generated_uid: bool = False
+    """Whether the uid follows from the shape of the graph, because the user gave none."""
     parallelism: int | None = None
     max_parallelism: int | None = None
     slot_sharing_group: str | None = None

@@ -10,10 +10,9 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.spark.batch import lower_batch
 from headrace.spark.dependencies import prepare
 from headrace.spark.inputs import with_local_files
-from headrace.spark.job_folder import job_folder
 from headrace.spark.session import get_session
 from headrace.spark.shipment import pack
-from headrace.spark.stream import StreamRun
+from headrace.spark.stream import lower_stream
 from headrace.spark.stream_inputs import with_positions
 
 __all__ = ["execution_plan_json", "explain"]
@@ -28,8 +27,7 @@ def explain(graph: Graph, plan: PhysicalPlan, settings: JobSettings) -> str:
         plan = with_positions(plan)
     shipment = pack(plan, "explain", **prepare(spark, settings.dependencies))
     if streams:
-        folder = job_folder(None, 1)
-        frame = StreamRun(spark, plan, shipment, lambda *_: None, settings.stream, folder).lower()
+        frame = lower_stream(spark, plan, shipment)
     else:
         frame = lower_batch(spark, plan, shipment)
     physical = frame._jdf.queryExecution().simpleString()

@@ -1,51 +1,68 @@
-"""What a resumable job is about to commit, on disk before it is committed.
+"""Output that micro-batches have prepared and that is not committed yet.
 
-A program may die after output was committed and before Spark has noted that the micro-batch is
-done. The batch then runs again when the job is resumed; what counts is what its first run
-prepared, for that may be visible already.
+A micro-batch's output is noted before Spark notes that the batch is done, and committed after it:
+whatever runs again in between has not been seen by anybody. A program that comes back finds in the
+journal what is left to commit, and what to throw away.
 """
 
 from __future__ import annotations
 
-import os
 import pickle
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 Committables = dict[str, list[Any]]
 """By the uid of the sink."""
 
-_KEPT = 2
-"""Spark can run only the last batch again; one more is kept for good measure."""
+
+class Folder(Protocol):
+    """What the journal asks of a folder."""
+
+    def read(self, name: str) -> bytes: ...
+
+    def write(self, name: str, content: bytes) -> None: ...
+
+    def names(self, folder: str = "") -> list[str]: ...
+
+    def delete(self, name: str = "") -> None: ...
 
 
 class CommitJournal:
-    """One file for each of the latest micro-batches; without a folder nothing is remembered."""
+    """An entry for each micro-batch; without a folder it lasts as long as the process."""
 
-    def __init__(self, folder: Path | None):
+    def __init__(self, folder: Folder | None):
         self._folder = folder
+        self._entries: dict[int, Committables] = {}
 
-    def settled(self, batch_id: int, prepared: Committables) -> Committables:
-        """What to commit for a batch: what its first run prepared, if it came so far."""
-        if self._folder is None:
-            return prepared
-        entry = self._entry(batch_id)
-        if entry.exists():
-            known: Committables = pickle.loads(entry.read_bytes())
-            return known
-        self._write(entry, pickle.dumps(prepared, 5))
-        self._entry(batch_id - _KEPT).unlink(missing_ok=True)
-        return prepared
+    def note(self, batch_id: int, prepared: Committables) -> None:
+        """Remember what a micro-batch prepared."""
+        self._entries[batch_id] = prepared
+        if self._folder is not None and prepared:
+            self._folder.write(_name(batch_id), pickle.dumps(prepared, 5))
 
-    def _entry(self, batch_id: int) -> Path:
-        assert self._folder is not None
-        return self._folder / f"batch-{batch_id}"
+    def recall(self) -> None:
+        """Read what an earlier process left."""
+        for name in self._folder.names() if self._folder is not None else ():
+            if name.startswith(_PREFIX):
+                assert self._folder is not None
+                prepared: Committables = pickle.loads(self._folder.read(name))
+                self._entries[int(name.removeprefix(_PREFIX))] = prepared
 
-    def _write(self, entry: Path, content: bytes) -> None:
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = entry.with_name(f".{entry.name}")
-        with unfinished.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(entry)
+    def pending(self) -> list[int]:
+        """The micro-batches that have an entry, in order."""
+        return sorted(self._entries)
+
+    def prepared(self, batch_id: int) -> Committables:
+        return self._entries[batch_id]
+
+    def settle(self, batch_id: int) -> None:
+        """Forget an entry: its output is committed, or thrown away."""
+        prepared = self._entries.pop(batch_id)
+        if self._folder is not None and prepared:
+            self._folder.delete(_name(batch_id))
+
+
+_PREFIX = "batch-"
+
+
+def _name(batch_id: int) -> str:
+    return f"{_PREFIX}{batch_id}"

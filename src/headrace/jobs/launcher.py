@@ -6,23 +6,32 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from functools import partial
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
+from headrace.core.config import Configuration
 from headrace.core.job_id import JobID
+from headrace.core.job_status import JobStatus
+from headrace.jobs.checkpoints import CheckpointHistory
 from headrace.jobs.client import JobClient
 from headrace.jobs.execution_result import JobExecutionResult
+from headrace.jobs.failover import ExceptionHistory, run_with_restarts
 from headrace.jobs.journal import CommitJournal
+from headrace.jobs.recovery_settings import recovery_settings, savepoint_directory
+from headrace.jobs.restart import restart_strategy
 from headrace.jobs.results import CollectListener, JobResults
-from headrace.plan.physical import PhysicalPlan
+from headrace.jobs.retention import Retention
+from headrace.jobs.stateful_uids import warn_of_missing_uids
+from headrace.jobs.stream_job import Records, StreamJob
+from headrace.plan.physical import RESTORED_CHECKPOINT, PhysicalPlan
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
 from headrace.spark.inputs import with_local_files
 from headrace.spark.job_folder import job_folder
-from headrace.spark.session import get_session
+from headrace.spark.savepoints.opening import open_run
+from headrace.spark.session import Session, get_session
 from headrace.spark.shipment import pack
-from headrace.spark.stream import StreamRun, StreamSettings
+from headrace.spark.stream import StreamSettings
 from headrace.spark.stream_inputs import with_positions
 
 
@@ -35,6 +44,12 @@ class JobSettings:
     stream: StreamSettings = field(default_factory=StreamSettings)
     as_stream: bool = False
     """Run as a stream even if every source is bounded."""
+    checkpointing: bool = False
+    checkpoint_timeout_ms: int | None = None
+    tolerable_checkpoint_failures: int = 0
+    retention: Retention = Retention.KEEP
+    """What becomes of the job's checkpoints when it ends."""
+    configuration: Configuration = field(default_factory=Configuration)
 
 
 def launch(
@@ -45,32 +60,104 @@ def launch(
     """Start a job; the client is how to wait for it or stop it."""
     job_id = JobID()
     spark = get_session(settings.spark)
-    output_id = str(job_id)
-    folder = None
     plan = with_local_files(plan, settings.stream.files_per_batch)
+    records = _records(plan, settings)
     if settings.as_stream or not plan.bounded:
-        plan = with_positions(plan)
-        folder = job_folder(settings.stream.checkpoint_dir, settings.stream.job_number)
-        output_id = folder.claim(plan, output_id)
-    plan = replace(plan, settings={**plan.settings, "output_id": output_id})
+        return _launch_stream(spark, job_id, with_positions(plan), settings, records, on_collect)
+    return _launch_batch(spark, job_id, plan, settings, records, on_collect)
+
+
+def _records(plan: PhysicalPlan, settings: JobSettings) -> Records:
+    configuration = settings.configuration
+    parallelism = {vertex.uid: vertex.parallelism for vertex in plan.vertices.values()}
+    return Records(
+        restart_strategy(configuration, settings.checkpointing),
+        ExceptionHistory.configured(configuration),
+        CheckpointHistory.configured(configuration, parallelism),
+        settings.checkpoint_timeout_ms,
+        settings.tolerable_checkpoint_failures,
+        savepoint_directory(configuration),
+    )
+
+
+def _launch_stream(
+    spark: Session, job_id: JobID, plan: PhysicalPlan, settings: JobSettings,
+    records: Records, on_collect: Mapping[int, CollectListener] | None,
+) -> JobClient:  # fmt: skip
+    recovery = recovery_settings(settings.configuration)
+    if settings.checkpointing:
+        warn_of_missing_uids(plan)
+    folder = job_folder(spark, settings.stream.checkpoint_dir, settings.stream.job_number)
+    job = {"id": str(job_id), "name": plan.name}
+    start = open_run(spark, folder, plan, job, recovery.path, recovery.allow_non_restored)
+    assert folder.note is not None
+    extra: dict[str, Any] = {
+        "output_id": folder.note.run_output_id, "lineage": folder.note.output_id,
+    }  # fmt: skip
+    if start.restored is not None:
+        batch = start.restored.metadata.batch
+        extra[RESTORED_CHECKPOINT] = batch
+        records.checkpoints.restored(batch, folder.note.restored_from, is_savepoint=True)
+    plan = replace(plan, settings={**plan.settings, **extra})
     shipment = pack(plan, str(job_id), **prepare(spark, settings.dependencies))
-    journal = CommitJournal(folder.journal if folder is not None else None)
-    results = JobResults(plan, on_collect, journal=journal)
-    stream = None
-    work: Callable[[], None] = partial(run_batch, spark, plan, shipment, results.handle)
-    if folder is not None:
-        stream = StreamRun(spark, plan, shipment, results.handle, settings.stream, folder)
-        work = stream.run
+    results = JobResults(plan, on_collect, journal=CommitJournal(folder.journal))
+    job_run = StreamJob(spark, plan, shipment, results, settings.stream, folder, start, records)
     done: Future[JobExecutionResult] = Future()
+    client = JobClient(job_id, done, results, job_run.stop, records=records, stream=job_run)
+    _start(spark, job_id, lambda: settings.retention.applied(job_run.run, client, folder),
+           results, done)  # fmt: skip
+    return client
+
+
+def _launch_batch(
+    spark: Session, job_id: JobID, plan: PhysicalPlan, settings: JobSettings,
+    records: Records, on_collect: Mapping[int, CollectListener] | None,
+) -> JobClient:  # fmt: skip
+    plan = replace(plan, settings={**plan.settings, "output_id": str(job_id)})
+    shipment = pack(plan, str(job_id), **prepare(spark, settings.dependencies))
+    results = JobResults(plan, on_collect)
+    stopped = Event()
+
+    def attempt(_: int) -> None:
+        run_batch(spark, plan, shipment, results.handle)
+        results.commits.commit_upto(0)
+        results.commits.tick(final=True)
+
+    def stop() -> None:
+        stopped.set()
+        # Also what the group is about to start: a job may be cancelled before Spark knows of it.
+        spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(str(job_id))
+
+    def status(now: JobStatus) -> None:
+        records.status = now
+
+    done: Future[JobExecutionResult] = Future()
+    client = JobClient(job_id, done, results, stop, records=records)
+
+    def run() -> None:
+        try:
+            run_with_restarts(
+                attempt, records.strategy, records.exceptions, stopped, on_status=status
+            )
+        finally:
+            results.commits.close()
+
+    _start(spark, job_id, run, results, done)
+    return client
+
+
+def _start(
+    spark: Session, job_id: JobID, work: Callable[[], None], results: JobResults,
+    done: Future[JobExecutionResult],
+) -> None:  # fmt: skip
     Thread(
         target=_run, args=(spark, job_id, work, results, done), daemon=True,
         name=f"headrace-{job_id}",
     ).start()  # fmt: skip
-    return JobClient(job_id, done, results, _stopper(spark, stream, job_id))
 
 
 def _run(
-    spark: Any, job_id: JobID, work: Callable[[], None], results: JobResults,
+    spark: Session, job_id: JobID, work: Callable[[], None], results: JobResults,
     done: Future[JobExecutionResult],
 ) -> None:  # fmt: skip
     # The group is how a running batch is found again to be cancelled.
@@ -83,10 +170,3 @@ def _run(
         return
     elapsed = int((time.monotonic() - started) * 1000)
     done.set_result(JobExecutionResult(job_id, elapsed, results.accumulators(), results.metrics()))
-
-
-def _stopper(spark: Any, stream: StreamRun | None, job_id: JobID) -> Any:
-    if stream is not None:
-        return stream.stop
-    # Also what the group is about to start: a job may be cancelled before Spark has heard of it.
-    return lambda: spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(str(job_id))

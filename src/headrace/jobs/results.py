@@ -11,12 +11,11 @@ from typing import Any
 
 from headrace.core.metrics import merge_snapshots
 from headrace.core.operator import MIN_TIMESTAMP
-from headrace.core.sink import Sink
+from headrace.jobs.commits import SinkCommits
 from headrace.jobs.journal import CommitJournal, Committables
 from headrace.jobs.watermarks import OperatorTime, WatermarkBoard
-from headrace.operators.sinks import WriteOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.level_task import COUNTS, PROGRESS
+from headrace.runtime.level_task import COUNTS, PROGRESS, WRITTEN
 
 Item = tuple[int, int, str, Any]
 CollectListener = Callable[[list[Any]], None]
@@ -44,8 +43,8 @@ class JobResults:
         self._plan = plan
         self._on_collect = dict(on_collect or {})
         self._print = print_line or _print_line
-        self._journal = journal or CommitJournal(None)
-        self._sinks = {vertex.uid: vertex for vertex in plan.vertices.values()}
+        self.commits = SinkCommits(plan, journal or CommitJournal(None))
+        self._written: list[Any] = []
         self._counts: dict[tuple[int, int], Counts] = {}
         self.batches = 0
         self.board = WatermarkBoard(plan)
@@ -67,19 +66,15 @@ class JobResults:
                 known.watermark = payload["watermark"]
             elif kind == PROGRESS:
                 self.board.take_in(vertex, payload)
-        for uid, things in self._journal.settled(batch_id, committables).items():
-            self._commit(self._sinks[uid], things)
+            elif kind == WRITTEN:
+                self._written.append(payload)
+        self.commits.note(batch_id, committables)
         self.batches += 1
 
-    def _commit(self, vertex: Vertex, committables: list[Any]) -> None:
-        assert isinstance(vertex.operator, WriteOperator)
-        sink: Sink[Any] = vertex.operator.sink
-        committer = sink.create_committer()
-        if committer is not None:
-            try:
-                committer.commit(committables)
-            finally:
-                committer.close()
+    def take_written(self) -> list[Any]:
+        """What slots said of the state they wrote, since it was last asked for."""
+        written, self._written = self._written, []
+        return written
 
     def watermarks(self) -> list[OperatorTime]:
         """How far event time has come for each operator, and what holds it back."""

@@ -131,6 +131,8 @@ class MemoryEngine:
             for blob in self._logs[place]:
                 task.state.apply(pickle.loads(blob))
             task.restore_clock()
+        for task in self.tasks():
+            task.restored = True
 
     def close(self) -> None:
         for task in self.tasks():

@@ -8,6 +8,7 @@ from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
+from headrace.core.checkpointed import source_part
 from headrace.core.operator import Batch
 from headrace.core.source import CollectionSpec, SplitSpec, TextFilesSpec
 from headrace.errors import SourceUnavailable, Unsupported
@@ -63,7 +64,7 @@ def _batches(records: list[tuple[Any, int | None]]) -> list[Batch]:
 
 
 def _split_batches(spec: SplitSpec) -> Iterator[list[Batch]]:
-    enumerator = spec.source.create_enumerator()
+    enumerator = source_part(spec.source.create_enumerator())
     read = decoder(spec)
     positions: dict[str, Any] = {}
     try:

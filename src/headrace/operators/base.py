@@ -9,17 +9,18 @@ from typing import Any
 
 from headrace.core.functions import Function
 from headrace.core.isolation import FROZEN, isolated
-from headrace.core.operator import EVENT_TIME, Batch, Context, Operator
+from headrace.core.operator import EVENT_TIME, Batch, Context, KeyScope
 from headrace.core.output_tag import OutputTag
 from headrace.core.timers import TimeDomain
 from headrace.core.user_code import RecordFailure
+from headrace.operators.checkpointing import CheckpointingOperator
 from headrace.operators.function_context import FunctionRuntimeContext, RecordContext
 
 Stamps = list[int | None]
 Process = Callable[[Any, Any], Iterable[Any] | None]
 
 
-class FunctionOperator(Operator):
+class FunctionOperator(CheckpointingOperator):
     """An operator around one user function, which is a Function or a plain callable."""
 
     def __init__(self, function: Any, *, keyed: bool = False):
@@ -28,6 +29,10 @@ class FunctionOperator(Operator):
 
     reuses_objects = False
     """Whether the user promised not to change a record after emitting it."""
+
+    @property
+    def participant(self) -> Any:
+        return self.function
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
@@ -98,15 +103,13 @@ class ProducingOperator(FunctionOperator):
         out_stamps: Stamps | None, context: Any,
     ) -> None:  # fmt: skip
         # The hot loop: every name is local, and nothing is called that need not be.
-        scope, sides, careful = self.ctx.scope, self._sides, not self.reuses_objects
+        sides, careful, frozen, tag = self._sides, not self.reuses_objects, FROZEN, OutputTag
         keys, stamps, append = batch.keys, batch.timestamps, out.append
-        unchanging, tag = FROZEN.issuperset, OutputTag
-        for key, value, stamp in zip(
+        scope = KeyScope() if keys is None else self.ctx.scope
+        for scope.key, value, stamp in zip(
             repeat(None) if keys is None else keys, values,
             repeat(None) if stamps is None else stamps, strict=False,
         ):  # fmt: skip
-            if keys is not None:
-                scope.key = key
             context.stamp = stamp
             produced = process(value, context)
             if produced is None:
@@ -117,9 +120,9 @@ class ProducingOperator(FunctionOperator):
                     if len(item) == 2 and item[0].__class__ is tag:
                         sides.add(item, stamp)
                         continue
-                    if careful and not unchanging(map(type, item)):
+                    if careful and not frozen.issuperset(map(type, item)):
                         item = isolated(item)
-                elif careful and kind not in FROZEN:
+                elif careful and kind not in frozen:
                     item = isolated(item)
                 append(item)
                 if out_stamps is not None:

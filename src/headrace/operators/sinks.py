@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.core.checkpointed import writer_part
 from headrace.core.operator import Batch, Context, Operator
 from headrace.core.printing import to_text
 from headrace.core.sink import Sink, SinkWriter
 from headrace.core.types import TypeInformation
 from headrace.core.user_code import RecordFailure
+from headrace.operators.checkpointing import CheckpointingOperator
+from headrace.operators.function_context import FunctionRuntimeContext
 
 
 class DiscardOperator(Operator):
@@ -43,19 +46,30 @@ class CollectOperator(Operator):
         self.ctx.to_driver(("collect", batch.values))
 
 
-class WriteOperator(Operator):
+class WriteOperator(CheckpointingOperator):
     """Writes with a sink's writer, one writer per subtask and micro-batch."""
 
     def __init__(self, sink: Sink[Any]):
         self.sink = sink
         self._writer: SinkWriter[Any] | None = None
 
+    @property
+    def participant(self) -> Any:
+        return self.sink
+
+    def open(self, ctx: Context) -> None:
+        super().open(ctx)
+        try:
+            self.sink.open(FunctionRuntimeContext(ctx, keyed=False))
+        except Exception as error:
+            raise RecordFailure(error, "open") from error
+
     def receive(self, side: int, batch: Batch) -> None:
         stamps = batch.timestamps or [None] * len(batch.values)
         value = None
         try:
             if self._writer is None:
-                self._writer = self.sink.create_writer(self.ctx.task)
+                self._writer = writer_part(self.sink.create_writer(self.ctx.task))
             write = self._writer.write
             for value, stamp in zip(batch.values, stamps, strict=True):
                 write(value, stamp)
@@ -63,18 +77,23 @@ class WriteOperator(Operator):
             raise RecordFailure(error, "write", value) from error
 
     def end_batch(self) -> None:
-        writer, self._writer = self._writer, None
-        if writer is None:
+        if self._writer is None:
             return
         try:
-            committables = writer.prepare_commit()
-            writer.close()
+            committables = self._writer.prepare_commit()
+            self._close_writer()
         except Exception as error:
             raise RecordFailure(error, "prepare_commit") from error
         if committables:
             self.ctx.to_driver(("commit", committables))
 
+    def _close_writer(self) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        try:
+            self._close_writer()
+        finally:
+            self.sink.close()

@@ -113,6 +113,7 @@ def _vertices(
             chain=_chain(graph, node, incoming, vertices),
             slot_sharing_group=node.slot_sharing_group or "default",
             origin=node.origin,
+            generated_uid=node.generated_uid,
             tag_types=tags[node_id],
         )
     return vertices

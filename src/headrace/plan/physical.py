@@ -14,6 +14,8 @@ from headrace.origin import Origin
 
 PER_RECORD_WATERMARKS = "per_record_watermarks"
 """The setting under which watermarks travel between the records they follow."""
+RESTORED_CHECKPOINT = "restored_checkpoint"
+"""The setting of a job that starts from a savepoint: the number of the checkpoint it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Vertex:
     """The vertices of one chain run as plain calls; a chain is named by its first vertex."""
     slot_sharing_group: str = "default"
     origin: Origin | None = None
+    generated_uid: bool = False
     tag_types: Mapping[str, TypeInformation] = field(default_factory=dict)
 
 

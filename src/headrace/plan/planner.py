@@ -10,6 +10,7 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.plan.rules.assign_uids import assign_uids
 from headrace.plan.rules.check_uids import check_uids
 from headrace.plan.rules.emit_final_only import emit_final_only
+from headrace.plan.rules.place_function_state import place_function_state
 from headrace.plan.rules.rebalance_unequal import rebalance_unequal
 from headrace.plan.rules.settle_parallelism import settle_parallelism
 
@@ -20,7 +21,8 @@ RULES: tuple[Rule, ...] = (
     assign_uids,  # state is named by uid, so nothing below may change one
     rebalance_unequal,  # needs to know which parallelism the user set
     emit_final_only,
-    settle_parallelism,  # last: it fills every gap
+    settle_parallelism,  # it fills every gap
+    place_function_state,  # last: where records are depends on every parallelism
 )
 
 

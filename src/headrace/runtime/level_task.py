@@ -14,7 +14,14 @@ from typing import Any
 
 from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP, PROCESSING_TIME, Batch, TaskInfo
 from headrace.core.state import MapState, MapStateDescriptor
-from headrace.plan.physical import PER_RECORD_WATERMARKS, PhysicalPlan, Vertex
+from headrace.plan.physical import (
+    PER_RECORD_WATERMARKS,
+    RESTORED_CHECKPOINT,
+    PhysicalPlan,
+    Vertex,
+)
+from headrace.runtime.backends import backend_of
+from headrace.runtime.carried_time import CLOCKS, ENGINE_UID, REACHED, WATERMARKS
 from headrace.runtime.envelope import MARK, Envelope
 from headrace.runtime.event_time import ANY_SPLIT, PASSING, EventTime, Progress, Watermarks
 from headrace.runtime.outbox import Outbox
@@ -27,11 +34,11 @@ PROGRESS = "progress"
 """Kind of a driver item that says how far the splits of an origin have come."""
 WAKE = "wake"
 """Kind of a driver item that says when the earliest processing-time timer is due."""
+ENDED = "ended"
+"""Kind of a driver item that says a slot has seen the end of all input."""
+WRITTEN = "written"
+"""Kind of a driver item that says what a slot has written of its state."""
 NO_VERTEX = -1
-_WATERMARKS = MapStateDescriptor("watermarks")
-_CLOCKS = MapStateDescriptor("clocks")
-_REACHED = MapStateDescriptor("reached")
-_ENGINE_UID = "headrace"
 
 Row = tuple[int, bytes]
 
@@ -50,7 +57,7 @@ class LevelTask:
         self.level = level
         self.subtask = subtask
         self.clock = clock
-        self.state = SubtaskState(logged=logged, clock=clock)
+        self.state = SubtaskState(logged=logged, clock=clock, backend=backend_of(plan.settings))
         self._outbox = Outbox(plan.parallelism, subtask, level == plan.last_level)
         self._incarnation = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._files = files or {}
@@ -59,15 +66,17 @@ class LevelTask:
         self._any_split = f"{PASSING}{subtask}" if self._per_record else ANY_SPLIT
         self._idle_after = _idle_after(plan, level)
         self.time = EventTime(
-            self._engine_map(_WATERMARKS), self._engine_map(_REACHED), self._idle_after, clock
+            self._engine_map(WATERMARKS), self._engine_map(REACHED), self._idle_after, clock
         )
-        self._clocks: MapState[str, int] = self._engine_map(_CLOCKS)
+        self._clocks: MapState[str, int] = self._engine_map(CLOCKS)
         members = plan.at(level) if source is None else _fed_by(plan, source)
         self._source = source
         self._shared = _fed_by_others(plan, source)
         self.tasks = {vertex.id: self._vertex_task(vertex) for vertex in members}
         for task in self.tasks.values():
             self._wire(task)
+        self.restored = RESTORED_CHECKPOINT in plan.settings
+        """Whether this task goes on where another one was; to be said before the first batch."""
         self._known_behind: dict[frozenset[int], list[VertexTask]] = {}
         self._final = False
 
@@ -77,6 +86,7 @@ class LevelTask:
             parallelism=vertex.parallelism, max_parallelism=vertex.max_parallelism,
             job_parameters=self.plan.settings.get("job_parameters", {}), cached_files=self._files,
             partition=self.subtask, output_id=str(self.plan.settings.get("output_id", "")),
+            lineage=str(self.plan.settings.get("lineage", "")),
         )  # fmt: skip
         operator = vertex.operator or SourceOperator()
         task = VertexTask(vertex, operator, info, self.state, self.clock, self._outbox.to_driver)
@@ -84,8 +94,8 @@ class LevelTask:
             task.on_watermark = self._mark
         return task
 
-    def _engine_map(self, descriptor: MapStateDescriptor) -> MapState[Any, Any]:
-        return self.state.broadcast(_ENGINE_UID, descriptor)  # type: ignore[return-value]
+    def _engine_map(self, name: str) -> MapState[Any, Any]:
+        return self.state.broadcast(ENGINE_UID, MapStateDescriptor(name))  # type: ignore[return-value]
 
     def _wire(self, task: VertexTask) -> None:
         for edge in task.vertex.edges:
@@ -99,13 +109,20 @@ class LevelTask:
         for task in self.tasks.values():
             task.open()
 
+    @property
+    def remembers(self) -> bool:
+        """Whether functions hold, in fields of their own, what they also write to state."""
+        return any(task.operator.checkpointed for task in self.tasks.values())
+
     def begin_batch(self, batch_id: int, attempt: int) -> None:
         """Another micro-batch starts; what it does must not depend on the ones before it."""
         self._outbox.begin_batch(batch_id)
         self.time.look_at_clock()
         self._final = False
+        before = batch_id - 1 if batch_id else self.plan.settings.get(RESTORED_CHECKPOINT)
         for task in self.tasks.values():
             task.begin_batch(batch_id, attempt)
+            task.initialize(self.restored, before if self.restored else None)
             if self.level == 0:
                 task.reported.clear()
 
@@ -275,13 +292,20 @@ class LevelTask:
                 task.finish()
             yield from self._outbox.take_full()
         for task in self.tasks.values():
-            task.end_batch()
+            task.end_batch(snapshot=not self.plan.batch)
             counts = {"incarnation": self._incarnation, **task.counts()}
             self._outbox.to_driver((task.vertex.id, self.subtask, COUNTS, counts))
+        if self._final and self.level:
+            self._outbox.to_driver((NO_VERTEX, self.subtask, ENDED, None))
         self._set_alarm()
         self._keep_clocks()
         news = self.time.reports()
         yield from self._outbox.take_all(self._derived(news) if self.level else news, self._final)
+
+    def tell_driver(self, kind: str, payload: Any) -> Iterator[Row]:
+        """Send the driver word after the batch has come to its end."""
+        self._outbox.to_driver((NO_VERTEX, self.subtask, kind, payload))
+        yield self._outbox.take_driver()
 
     def _set_alarm(self) -> None:
         times = (self.next_processing_time(), self.time.next_idle_time() if self.level else None)
@@ -335,10 +359,12 @@ class LevelTask:
         for task in self.tasks.values():
             with suppress(Exception):
                 task.close()
+        self.state.close()
 
     def close(self) -> None:
         for task in self.tasks.values():
             task.close()
+        self.state.close()
 
 
 def _idle_after(plan: PhysicalPlan, level: int) -> dict[int, int]:

@@ -16,6 +16,7 @@ from headrace.core.user_code import apply_all
 
 BLOCK = 1 << 20
 LARGEST_RANGE = 64 << 20
+SAMPLE = 64 << 10
 _PACKED = {".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".xz", ".zst"}
 
 Range = tuple[str, int, int]
@@ -77,8 +78,15 @@ def _lines(data: bytes) -> list[str]:
     return lines
 
 
+def bytes_per_line(name: str) -> float:
+    """About how long the lines of a file are, judging by the first ones."""
+    with Path(name).open("rb") as file:
+        sample = file.read(SAMPLE)
+    return max(1.0, len(sample) / max(1, sample.count(b"\n")))
+
+
 class LineFiles(Source[Any]):
-    """A fixed set of local files as a source with positions: each range is a split, read at once.
+    """A fixed set of local files as a source with positions: each range is a split.
 
     `decode` turns lines into records; of `files_per_batch` new files at most a micro-batch reads.
     """
@@ -91,25 +99,28 @@ class LineFiles(Source[Any]):
     ):  # fmt: skip
         self._ranges = [range_ for file in files for range_ in ranges_of([file], parallelism)]
         self._files_per_batch = files_per_batch
+        self._parallelism = parallelism
         self._decode = decode
 
     def boundedness(self) -> Boundedness:
         return Boundedness.BOUNDED
 
     def create_enumerator(self) -> SplitEnumerator:
-        return _RangeEnumerator(self._ranges, self._files_per_batch)
+        return _RangeEnumerator(self._ranges, self._files_per_batch, self._parallelism)
 
     def create_reader(self) -> SplitReader[Any]:
         return _LineReader(self._decode)
 
 
 class _RangeEnumerator(SplitEnumerator):
-    """A position is a byte; a split has been read or it has not."""
+    """A position is a byte; the lines that start before it have been read."""
 
-    def __init__(self, ranges: list[Range], files_per_batch: int | None):
+    def __init__(self, ranges: list[Range], files_per_batch: int | None, parallelism: int):
         self._splits = [Split(f"{name}:{start}", [name, start, end]) for name, start, end in ranges]
         self._files_per_batch = files_per_batch
+        self._parallelism = parallelism
         self._begun: set[str] = set()
+        self._line_lengths: dict[str, float] = {}
 
     def splits(self) -> list[Split]:
         self._begun = set()  # asked once for each micro-batch
@@ -119,14 +130,32 @@ class _RangeEnumerator(SplitEnumerator):
         return split.info[1]
 
     def latest_position(self, split: Split, start: Any) -> Any:
-        name, first, end = split.info
-        if start != first:
+        name, _, end = split.info
+        if start >= end:
             return start
         if self._files_per_batch is not None and name not in self._begun:
             if len(self._begun) >= self._files_per_batch:
                 return start
             self._begun.add(name)
         return end
+
+    def records_between(self, split: Split, start: int, end: int) -> int:
+        return max(1, round((end - start) / self._line_length(split)))
+
+    def position_after(self, split: Split, start: int, end: int, records: int) -> int:
+        return min(end, start + max(1, round(records * self._line_length(split))))
+
+    def cuts(self, split: Split, start: int, end: int) -> list[int]:
+        if [start, end] == split.info[1:]:
+            return []  # a whole range is one task's work already
+        step = max(SAMPLE, -(-(end - start) // self._parallelism))
+        return list(range(start + step, end, step))
+
+    def _line_length(self, split: Split) -> float:
+        name: str = split.info[0]
+        if name not in self._line_lengths:
+            self._line_lengths[name] = bytes_per_line(name)
+        return self._line_lengths[name]
 
 
 class _LineReader(SplitReader[Any]):

@@ -85,13 +85,13 @@ class Outbox:
         full, self._full = self._full, []
         yield from full
         if len(self._driver) > 64:
-            yield self._take_driver()
+            yield self.take_driver()
 
     def take_all(self, watermarks: Watermarks, final: bool = False) -> Iterator[tuple[int, bytes]]:
         """What is left, with the watermarks for every slot, at the end of a batch."""
         yield from self.take_full()
         if self._driver:
-            yield self._take_driver()
+            yield self.take_driver()
         if not self._last:
             for slot in range(self._slots):
                 yield slot, Envelope(self._take(slot), watermarks, final=final).encode()
@@ -101,7 +101,7 @@ class Outbox:
         self._sizes[slot] = 0
         return records
 
-    def _take_driver(self) -> tuple[int, bytes]:
+    def take_driver(self) -> tuple[int, bytes]:
         driver, self._driver = self._driver, []
         slot = TO_DRIVER if self._last else self._subtask % self._slots
         return slot, Envelope(driver=driver).encode()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
+from headrace.core.checkpointed import source_part
 from headrace.core.isolation import FROZEN, isolated, isolated_all
 from headrace.core.operator import Batch, Operator
 from headrace.core.source import (
@@ -78,7 +79,7 @@ def encode_ranges(ranges: list[Range]) -> bytes:
 
 
 def _read_splits(spec: SplitSpec, ranges: list[bytes]) -> Iterator[Batch]:
-    reader = spec.source.create_reader()
+    reader = source_part(spec.source.create_reader())
     try:
         for blob in ranges:
             for split, start, end, ends in pickle.loads(blob):

@@ -29,15 +29,16 @@ def _no_key() -> StateAccessError:
 class HeapValueState(ValueState[Any]):
     """One value per key, in memory."""
 
-    __slots__ = ("_scope", "_table")
+    __slots__ = ("_data", "_scope", "_table")
 
     def __init__(self, table: ValueTable, scope: KeyScope):
         self._table = table
+        self._data = table.data  # a table keeps its data's container for life
         self._scope = scope
 
     def value(self) -> Any:
         try:
-            return self._table.data.get(self._scope.key)
+            return self._data.get(self._scope.key)
         except AttributeError:
             raise _no_key() from None
 
@@ -50,7 +51,7 @@ class HeapValueState(ValueState[Any]):
             key = self._scope.key
         except AttributeError:
             raise _no_key() from None
-        table.data[key] = value
+        self._data[key] = value
         if table.logged:
             table.changed.add(key)
 

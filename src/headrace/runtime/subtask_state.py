@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headrace.core.operator import KeyScope
@@ -14,6 +14,8 @@ from headrace.core.state import (
 )
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin
+from headrace.runtime.backends import Backend, HeapBackend
+from headrace.runtime.declared_state import Declared, follow
 from headrace.runtime.state import (
     AggregatingOverValue,
     HeapListState,
@@ -26,8 +28,13 @@ from headrace.runtime.timers import TimerQueue
 from headrace.runtime.ttl import Expiry, TtlListState, TtlMapState, TtlValueState
 
 TIMERS = "timers"
+TIMERS_NAME = "_timers"
+"""Where a state has its name."""
 _STORED_AS = {"reducing": "value", "aggregating": "value"}
 BROADCAST_PREFIX = "broadcast:"
+LIST_PREFIX = "list:"
+UNION_PREFIX = "union:"
+"""Before the names of operator state that is dealt out, or given to all, at another parallelism."""
 WINDOW_PREFIX = "window:"
 """Before the name of state that is kept for each key and window: its keys are such pairs."""
 
@@ -38,12 +45,17 @@ Changes = list[tuple[str, str, str, tuple[Any, ...]]]
 class SubtaskState:
     """The working state of a subtask. Give it changes to catch up, take changes to log them."""
 
-    def __init__(self, *, logged: bool, clock: Callable[[], int]):
+    def __init__(self, *, logged: bool, clock: Callable[[], int], backend: Backend | None = None):
         self._logged = logged
         self._clock = clock
+        self._backend = backend or HeapBackend()
         self._tables: dict[tuple[str, str], Table] = {}
         self._timers: dict[str, TimerQueue] = {}
         self._scopes: dict[str, KeyScope] = {}
+        self._declared: dict[tuple[str, str], Declared] = {}
+        self._stored: dict[tuple[str, str], Declared] = {}
+        """As it was declared when it was stored, of states the program has not asked for yet."""
+        self._by_others = False
 
     def scope(self, uid: str) -> KeyScope:
         return self._scopes.setdefault(uid, KeyScope())
@@ -61,7 +73,8 @@ class SubtaskState:
     def table(self, uid: str, name: str, kind: str) -> Table:
         table = self._tables.get((uid, name))
         if table is None:
-            table = self._tables[uid, name] = TABLES[kind](logged=self._logged)
+            data = self._mapping(uid, name, kind)
+            table = self._tables[uid, name] = TABLES[kind](logged=self._logged, data=data)
         elif table.kind != kind:
             raise InvalidArgument(
                 f"state {name!r} is a {table.kind} state, not a {kind} state",
@@ -69,6 +82,15 @@ class SubtaskState:
                 hint="Give the new state another name, or keep its kind.",
             )
         return table
+
+    def _mapping(self, uid: str, name: str, kind: str) -> Any:
+        if name.startswith((BROADCAST_PREFIX, LIST_PREFIX, UNION_PREFIX)):
+            return {}  # as in Flink, operator state is in memory whatever the backend
+        return self._backend.mapping(kind, f"state {name!r} of the operator with uid {uid!r}")
+
+    def close(self) -> None:
+        """Give back what the backend holds; what it held cannot be read any more."""
+        self._backend.close()
 
     def keyed(self, uid: str, descriptor: StateDescriptor) -> State:
         """The state object for a descriptor, scoped to the operator's current key."""
@@ -85,13 +107,30 @@ class SubtaskState:
 
     def broadcast(self, uid: str, descriptor: StateDescriptor) -> State:
         """Broadcast state: the same entries whatever the current key."""
-        everywhere = KeyScope()
-        everywhere.key = None
-        return self._state(uid, BROADCAST_PREFIX + descriptor.name, descriptor, everywhere)
+        return self._state(uid, BROADCAST_PREFIX + descriptor.name, descriptor, _everywhere())
+
+    def operator_list(self, uid: str, descriptor: StateDescriptor, *, union: bool) -> State:
+        """List state of the operator's instance, whatever the current key."""
+        prefix, other = (UNION_PREFIX, LIST_PREFIX) if union else (LIST_PREFIX, UNION_PREFIX)
+        if (uid, other + descriptor.name) in self._tables:
+            raise InvalidArgument(
+                f"state {descriptor.name!r} is a {'' if union else 'union '}list state already, "
+                f"not a {'union ' if union else ''}list state", origin=calling_origin(),
+                hint="Give the new state another name, or keep asking for it the same way.",
+            )  # fmt: skip
+        return self._state(uid, prefix + descriptor.name, descriptor, _everywhere())
+
+    def names(self, uid: str, *prefixes: str) -> set[str]:
+        """The names of an operator's states of some scopes."""
+        return {name.removeprefix(prefix) for owner, name in self._tables for prefix in prefixes
+                if owner == uid and name.startswith(prefix)}  # fmt: skip
 
     def _state(self, uid: str, name: str, descriptor: StateDescriptor, scope: KeyScope) -> State:
         kind = _STORED_AS.get(descriptor.kind, descriptor.kind)
         table: Any = self.table(uid, name, kind)
+        self._declared[uid, name] = Declared.of(kind, descriptor)
+        if (uid, name) in self._stored:
+            self._follow(uid, name)
         expiry = None if descriptor.ttl is None else Expiry(descriptor.ttl, self._clock)
         if kind == "list":
             items = HeapListState(table, scope)
@@ -106,6 +145,43 @@ class SubtaskState:
         if isinstance(descriptor, AggregatingStateDescriptor):
             return AggregatingOverValue(value, descriptor.get_agg_function())
         return value
+
+    def described(self) -> dict[tuple[str, str], Declared]:
+        """All states by operator and name, as they are declared."""
+        timers = {
+            (uid, TIMERS_NAME): Declared(
+                TIMERS, "window" if queue.is_of(self.window_scope(uid)) else "keyed", False
+            )
+            for uid, queue in self._timers.items()
+        }
+        return {**self._stored, **self._declared, **timers}
+
+    def entries(self) -> dict[str, int]:
+        """How many entries each operator has in all its states."""
+        found: dict[str, int] = {}
+        for (uid, _), table in self._tables.items():
+            found[uid] = found.get(uid, 0) + len(table.data)
+        return found
+
+    def contents_by_state(self) -> Iterator[tuple[str, str, Table | TimerQueue]]:
+        """Everything, as (operator uid, name, table or timers)."""
+        for (uid, name), table in self._tables.items():
+            yield uid, name, table
+        for uid, queue in self._timers.items():
+            yield uid, TIMERS_NAME, queue
+
+    def reconcile(self, stored: Mapping[tuple[str, str], Declared], *, by_others: bool) -> None:
+        """After state was read: let it follow what the program declares now."""
+        self._stored, self._by_others = dict(stored), by_others
+        for uid, name in self._declared.keys() & stored.keys():
+            self._follow(uid, name)
+
+    def _follow(self, uid: str, name: str) -> None:
+        stored, declared = self._stored.pop((uid, name)), self._declared[uid, name]
+        if stored != declared or self._by_others:
+            what = f"state {name!r} of the operator with uid {uid!r}"
+            table = self._tables[uid, name]
+            follow(table, stored, declared, self._clock(), what, by_others=self._by_others)
 
     def take_changes(self) -> Changes:
         """What changed since the last call."""
@@ -146,4 +222,10 @@ class SubtaskState:
     def contents(self, uid: str, name: str) -> dict[Any, Any]:
         """A copy of one state, for inspection."""
         table = self._tables.get((uid, name))
-        return {} if table is None else dict(table.data)
+        return {} if table is None else table.contents()
+
+
+def _everywhere() -> KeyScope:
+    scope = KeyScope()
+    scope.key = None
+    return scope

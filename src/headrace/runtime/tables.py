@@ -1,6 +1,7 @@
-"""State in memory, with a log of what changed since it was last made durable.
+"""Working state, with a log of what changed since it was last made durable.
 
-A table holds one named state for all keys of a subtask. Changes are what the log keeps; applying
+A table holds one named state for all keys of a subtask, in a dictionary or in what a state backend
+gives it in place of one. Changes are what the log keeps; applying
 them in order to an empty table gives the table again, so a snapshot is just one large change.
 """
 
@@ -12,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 Change = tuple[Any, ...]
+_ALL = 1 << 62
 
 
 class Table(ABC):
@@ -19,9 +21,17 @@ class Table(ABC):
 
     kind: str
 
-    def __init__(self, *, logged: bool):
-        self.data: dict[Any, Any] = {}
+    def __init__(self, *, logged: bool, data: Any = None):
+        self.data: Any = {} if data is None else data
         self.logged = logged
+
+    @property
+    def in_memory(self) -> bool:
+        return type(self.data) is dict
+
+    def contents(self) -> dict[Any, Any]:
+        """A copy of everything, for inspection."""
+        return {key: value for part in _chunks(self.data, _ALL) for key, value in part.items()}
 
     @abstractmethod
     def take_changes(self) -> Change | None:
@@ -41,7 +51,10 @@ class Table(ABC):
         self.take_changes()
 
 
-def _chunks(data: dict[Any, Any], size: int) -> Iterator[dict[Any, Any]]:
+def _chunks(data: Any, size: int) -> Iterator[dict[Any, Any]]:
+    if type(data) is not dict:
+        yield from data.chunks(size)
+        return
     items = iter(data.items())
     while part := dict(islice(items, size)):
         yield part
@@ -52,8 +65,8 @@ class ValueTable(Table):
 
     kind = "value"
 
-    def __init__(self, *, logged: bool):
-        super().__init__(logged=logged)
+    def __init__(self, *, logged: bool, data: Any = None):
+        super().__init__(logged=logged, data=data)
         self.changed: set[Any] = set()
 
     def put(self, key: Any, value: Any) -> None:
@@ -92,8 +105,8 @@ class ListTable(Table):
 
     kind = "list"
 
-    def __init__(self, *, logged: bool):
-        super().__init__(logged=logged)
+    def __init__(self, *, logged: bool, data: Any = None):
+        super().__init__(logged=logged, data=data)
         self.rewritten: set[Any] = set()
         self.appended: dict[Any, list[Any]] = {}
 
@@ -137,18 +150,30 @@ class ListTable(Table):
 
 
 class MapTable(Table):
-    """A map per key; changing an entry logs only that entry."""
+    """A map per key; changing an entry logs only that entry.
+
+    The entries of a map keep the order in which they came into it, also through the log.
+    """
 
     kind = "map"
 
-    def __init__(self, *, logged: bool):
-        super().__init__(logged=logged)
-        self.changed: dict[Any, set[Any]] = {}
+    def __init__(self, *, logged: bool, data: Any = None):
+        super().__init__(logged=logged, data=data)
+        self.changed: dict[Any, dict[Any, bool]] = {}
+        """By key and entry, whether the entry was removed since the last call."""
         self.cleared: set[Any] = set()
 
     def put(self, key: Any, entry: Any, value: Any) -> None:
         self.data.setdefault(key, {})[entry] = value
-        self._log(key, entry)
+        if self.logged:
+            changed = self.changed.get(key)
+            if changed is None:
+                self.changed[key] = {entry: False}
+            elif entry not in changed:
+                changed[entry] = False
+            elif changed[entry]:  # it came back, and comes last now
+                del changed[entry]
+                changed[entry] = True
 
     def remove(self, key: Any, entry: Any) -> None:
         entries = self.data.get(key)
@@ -156,16 +181,13 @@ class MapTable(Table):
             del entries[entry]
             if not entries:
                 del self.data[key]
-            self._log(key, entry)
+            if self.logged:
+                self.changed.setdefault(key, {})[entry] = True
 
     def clear(self, key: Any) -> None:
         if self.data.pop(key, None) is not None and self.logged:
             self.cleared.add(key)
             self.changed.pop(key, None)
-
-    def _log(self, key: Any, entry: Any) -> None:
-        if self.logged:
-            self.changed.setdefault(key, set()).add(entry)
 
     def take_changes(self) -> Change | None:
         if not self.changed and not self.cleared:
@@ -175,7 +197,7 @@ class MapTable(Table):
         for key, entries in self.changed.items():
             now = self.data.get(key, {})
             put[key] = {entry: now[entry] for entry in entries if entry in now}
-            removed[key] = [entry for entry in entries if entry not in now]
+            removed[key] = [entry for entry, was_removed in entries.items() if was_removed]
         change = (list(self.cleared), put, removed)
         self.changed, self.cleared = {}, set()
         return change
@@ -184,19 +206,27 @@ class MapTable(Table):
         cleared, put, removed = change
         for key in cleared:
             self.data.pop(key, None)
-        for key, entries in put.items():
-            if entries:
-                self.data.setdefault(key, {}).update(entries)
+        # What is removed and put came back: it does not return to its old place.
         for key, names in removed.items():
             entries = self.data.get(key, {})
             for name in names:
                 entries.pop(name, None)
             if not entries:
                 self.data.pop(key, None)
+        for key, entries in put.items():
+            if entries:
+                self.data.setdefault(key, {}).update(entries)
 
     def snapshot(self, chunk: int) -> Iterator[Change]:
         for part in _chunks(self.data, chunk):
             yield [], part, {}
+
+    def contents(self) -> dict[Any, Any]:
+        found: dict[Any, dict[Any, Any]] = {}
+        for part in _chunks(self.data, _ALL):
+            for key, entries in part.items():
+                found.setdefault(key, {}).update(entries)
+        return found
 
 
 TABLES: dict[str, type[Table]] = {kind.kind: kind for kind in (ValueTable, ListTable, MapTable)}

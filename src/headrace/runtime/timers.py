@@ -115,6 +115,10 @@ class TimerQueue:
         self._agendas = {domain: _Agenda() for domain in _DOMAINS}
         self._changed: dict[Timer, bool] = {}
 
+    def is_of(self, scope: KeyScope) -> bool:
+        """Whether the timers are those of a scope's keys."""
+        return self._scope is scope
+
     def register(self, domain: str, timestamp: int) -> None:
         key = self._scope.key
         if self._agendas[domain].add(timestamp, key) and self.logged:

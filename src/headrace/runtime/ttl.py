@@ -13,6 +13,7 @@ from headrace.runtime.tables import Table
 Clock = Callable[[], int]
 Aged = tuple[int, Any]
 _END = object()
+_FRESH = object()
 
 
 class Expiry:
@@ -32,13 +33,23 @@ class Expiry:
     def expired(self, stored: Aged) -> bool:
         return stored[0] + self._ttl <= self.clock()
 
+    def any_expired(self, several: Iterable[Aged]) -> bool:
+        return any(map(self.expired, several))
+
 
 class Sweeper:
-    """Looks at a few entries on each access and drops those that have expired."""
+    """Looks at a few entries on each access and drops those that have expired.
 
-    def __init__(self, table: Table, expiry: Expiry, drop: Callable[[Any], None]):
+    `stale` says whether what a key holds has anything to drop, `drop` drops it.
+    """
+
+    def __init__(
+        self, table: Table, expiry: Expiry, stale: Callable[[Any], bool],
+        drop: Callable[[Any], None],
+    ):  # fmt: skip
         self._table = table
         self._expiry = expiry
+        self._stale = stale
         self._drop = drop
         self._keys: Iterator[Any] = iter(())
 
@@ -46,10 +57,16 @@ class Sweeper:
         for _ in range(self._expiry.sweep_size):
             key = next(self._keys, _END)  # None is a key, too
             if key is _END:
-                self._keys = iter(list(self._table.data))
+                self._keys = self._candidates()
                 return
-            if key in self._table.data:
+            if key is not _FRESH and key in self._table.data:
                 self._drop(key)
+
+    def _candidates(self) -> Iterator[Any]:
+        if self._table.in_memory:
+            return iter(list(self._table.data))
+        # What lies on disk is read in order, so that looking at it does not crowd the cache.
+        return (key if self._stale(stored) else _FRESH for key, stored in self._table.data.items())
 
 
 class TtlValueState(ValueState[Any]):
@@ -58,7 +75,7 @@ class TtlValueState(ValueState[Any]):
     def __init__(self, inner: HeapValueState, expiry: Expiry):
         self._inner = inner
         self._expiry = expiry
-        self._sweeper = Sweeper(inner._table, expiry, self._drop_if_expired)
+        self._sweeper = Sweeper(inner._table, expiry, expiry.expired, self._drop_if_expired)
 
     def _drop_if_expired(self, key: Any) -> None:
         if self._expiry.expired(self._inner._table.data[key]):
@@ -90,7 +107,7 @@ class TtlListState(ListState[Any]):
     def __init__(self, inner: HeapListState, expiry: Expiry):
         self._inner = inner
         self._expiry = expiry
-        self._sweeper = Sweeper(inner._table, expiry, self._drop_if_expired)
+        self._sweeper = Sweeper(inner._table, expiry, expiry.any_expired, self._drop_if_expired)
 
     def _drop_if_expired(self, key: Any) -> None:
         stored = self._inner._table.data[key]
@@ -129,7 +146,10 @@ class TtlMapState(BroadcastState[Any, Any]):
     def __init__(self, inner: HeapMapState, expiry: Expiry):
         self._inner = inner
         self._expiry = expiry
-        self._sweeper = Sweeper(inner._table, expiry, self._drop_if_expired)
+        self._sweeper = Sweeper(
+            inner._table, expiry, lambda entries: expiry.any_expired(entries.values()),
+            self._drop_if_expired,
+        )  # fmt: skip
 
     def _drop_if_expired(self, key: Any) -> None:
         table = self._inner._table

@@ -24,7 +24,12 @@ from headrace.core.user_code import RecordFailure, apply_all, report
 from headrace.errors import StateAccessError
 from headrace.plan.physical import Vertex
 from headrace.runtime.event_time import ANY_SPLIT, Progress
-from headrace.runtime.subtask_state import SubtaskState
+from headrace.runtime.subtask_state import (
+    BROADCAST_PREFIX,
+    LIST_PREFIX,
+    UNION_PREFIX,
+    SubtaskState,
+)
 
 Receiver = Callable[[Batch], None]
 Stamps = list[int | None]
@@ -69,6 +74,11 @@ class VertexTask:
         self._shape = None if operator.emits_its_input else _shaper(vertex.type)
         self._shape_side = {tag: _shaper(kind) for tag, kind in vertex.tag_types.items()}
         self._broadcasts: dict[str, State] = {}
+        surplus = vertex.level > 0 and task.partition >= vertex.parallelism
+        # A slot beyond the operator's parallelism gets no records; nor may it leave any state.
+        self._own_state = SubtaskState(logged=False, clock=clock) if surplus else state
+        self._initialized = False
+        self._snapshot: int | None = None
         self._held: tuple[list[Any], Stamps] | None = None
 
     def connect(self, receiver: Receiver, tag: str | None) -> None:
@@ -93,6 +103,14 @@ class VertexTask:
         if name not in self._broadcasts:  # asked for with every record
             self._broadcasts[name] = self._state.broadcast(self.vertex.uid, descriptor)
         return self._broadcasts[name]
+
+    def operator_list(self, descriptor: StateDescriptor, *, union: bool) -> State:
+        return self._own_state.operator_list(self.vertex.uid, descriptor, union=union)
+
+    def operator_state_names(self, *, broadcast: bool) -> set[str]:
+        if broadcast:
+            return self._state.names(self.vertex.uid, BROADCAST_PREFIX)
+        return self._own_state.names(self.vertex.uid, LIST_PREFIX, UNION_PREFIX)
 
     def emit(self, values: list[Any], timestamps: Stamps | None) -> None:
         if self._held is not None:
@@ -144,7 +162,16 @@ class VertexTask:
     # What the engine tells the operator.
 
     def open(self) -> None:
-        self._guarded(self.operator.open, self)
+        """Open the operator, unless it is to find its state first; see `initialize`."""
+        if not self.operator.checkpointed:
+            self._guarded(self.operator.open, self)
+
+    def initialize(self, restored: bool, checkpoint_id: int | None) -> None:
+        """State is as the checkpoint before left it: the first records may come."""
+        if self.operator.checkpointed and not self._initialized:
+            self._initialized = True
+            self._guarded(self.operator.initialize_state, self, restored, checkpoint_id)
+            self._guarded(self.operator.open, self)
 
     def receive(self, side: int, batch: Batch) -> None:
         self.records_in += len(batch.values)
@@ -194,11 +221,15 @@ class VertexTask:
     def finish(self) -> None:
         self._guarded(self.operator.finish)
 
-    def end_batch(self) -> None:
+    def end_batch(self, *, snapshot: bool) -> None:
         self._guarded(self.operator.end_batch)
+        if snapshot:
+            self._snapshot = self.task.batch_id
+            self._guarded(self.operator.snapshot_state, self, self.task.batch_id)
 
     def close(self) -> None:
-        self._guarded(self.operator.close)
+        if self._initialized or not self.operator.checkpointed:
+            self._guarded(self.operator.close)
 
     def _guarded(self, call: Callable[..., Any], *arguments: Any) -> Any:
         try:
@@ -208,6 +239,9 @@ class VertexTask:
 
     def begin_batch(self, batch_id: int, attempt: int) -> None:
         self.task = replace(self.task, batch_id=batch_id, attempt=attempt)
+        if self._snapshot is not None and batch_id > self._snapshot:
+            # A micro-batch starts only when the one before it is durable.
+            self._guarded(self.operator.checkpoint_completed, self._snapshot)
 
     def counts(self) -> dict[str, Any]:
         """What this subtask has counted since it was made."""

@@ -11,31 +11,33 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.runtime.envelope import Envelope
+from headrace.spark.file_store import FileStore
 from headrace.spark.worker import SCHEMA, ArrowFunction, as_arrow
 
 _END = "end"
 _TICK = "tick"
 _KEPT_TICKS = 20
+_KEEP = "_folder"
+"""A name that Spark passes over."""
 
 
 class Control:
     """The folder, and the clock that watches for timers."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: FileStore):
         self._folder = folder
         self._alarm: threading.Timer | None = None
-        self._ticks: list[Path] = []
+        self._ticks: list[str] = []
 
     def frame(self, spark: SparkSession, slots: int) -> DataFrame:
         """The rows that carry words to the slots."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        return spark.readStream.text(str(self._folder)).mapInArrow(_to_every_slot(slots), SCHEMA)
+        self._folder.write(_KEEP, b"")  # Spark reads only folders that are there
+        return spark.readStream.text(self._folder.uri).mapInArrow(_to_every_slot(slots), SCHEMA)
 
     def announce_end(self) -> None:
         """No source will give another record."""
@@ -46,7 +48,7 @@ class Control:
         self._ticks.append(self._drop(_TICK))
         for old in self._ticks[:-_KEPT_TICKS]:
             # Long read by now; the query remembers the names it has seen.
-            old.unlink(missing_ok=True)
+            self._folder.delete(old)
         del self._ticks[:-_KEPT_TICKS]
 
     def wake_at(self, due: int | None) -> None:
@@ -63,12 +65,10 @@ class Control:
     def close(self) -> None:
         self.wake_at(None)
 
-    def _drop(self, word: str) -> Path:
-        # Written beside the folder and moved in: the query must never see half a file.
+    def _drop(self, word: str) -> str:
         name = f"{word}-{uuid.uuid4().hex}"
-        unfinished = self._folder.parent / f".{name}"
-        unfinished.write_text(f"{word}\n", encoding="utf-8")
-        return unfinished.rename(self._folder / name)
+        self._folder.write(name, f"{word}\n".encode())
+        return name
 
 
 def _to_every_slot(slots: int) -> ArrowFunction:

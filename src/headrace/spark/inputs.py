@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headrace.core.checkpointed import source_part
 from headrace.core.source import (
     CollectionSpec,
     Source,
@@ -39,7 +40,7 @@ def static_input(spark: SparkSession, vertex: Vertex) -> DataFrame:
 
 def _ranges_by_split(source: Source[Any]) -> list[list[Range]]:
     """All that a bounded source has; a split is one list: one reader must read it in order."""
-    enumerator = source.create_enumerator()
+    enumerator = source_part(source.create_enumerator())
     by_split: dict[str, list[Range]] = {}
     try:
         # Asked until nothing new appears, as a stream would ask.

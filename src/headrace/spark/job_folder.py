@@ -1,106 +1,145 @@
 """Where a stream keeps what it needs to go on after a stop: one folder for each job.
 
-The folder remembers which job it belongs to. State is divided by the number of slots and named by
-uid, so a job of another shape would find the wrong state, or none, without noticing.
+    job.json            whose folder it is, which run is the current one, what it started from
+    run-<k>/checkpoint  Spark's logs and state
+    run-<k>/plan.json   what that state belongs to
+    run-<k>/…           words to the slots, prepared output, positions the run started from
+    transfer-<k>        the savepoint by which run k took over from the one before
+
+A job goes on in its run as long as its shape stays the same. One with another parallelism or other
+operators begins a new run with the state of the last.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headrace.errors import InvalidGraph, Unsupported
+from pyspark.sql import SparkSession
+
+from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan
+from headrace.spark.file_store import FileStore, LocalStore, file_store
+from headrace.spark.savepoints.checkpoint import last_committed
+
+_NOTE = "job.json"
 
 
 @dataclass(frozen=True)
+class RunNote:
+    """What the folder remembers of its current run."""
+
+    output_id: str
+    run: int
+    shape: dict[str, Any]
+    restored_from: str | None = None
+
+    @property
+    def run_output_id(self) -> str:
+        """Names the output of this run: its micro-batches are numbered anew."""
+        return self.output_id if self.run == 0 else f"{self.output_id}-{self.run}"
+
+
 class JobFolder:
     """A job's folder; `lasting` if it may outlive the process."""
 
-    path: Path
-    lasting: bool
+    def __init__(self, store: FileStore, *, lasting: bool):
+        self.store = store
+        self.lasting = lasting
+        self.notes = Path(tempfile.mkdtemp(prefix="headrace-"))
+        """A local folder for what only this process and those beside it need."""
+        self._note: RunNote | None = self._read()
 
     @property
-    def checkpoint(self) -> Path:
-        return self.path / "checkpoint"
+    def note(self) -> RunNote | None:
+        """What the folder was last used for."""
+        return self._note
 
     @property
-    def control(self) -> Path:
-        return self.path / "control"
+    def run(self) -> FileStore:
+        assert self._note is not None
+        return self.run_store(self._note.run)
+
+    def run_store(self, number: int) -> FileStore:
+        return self.store.child(f"run-{number}")
+
+    @property
+    def checkpoint(self) -> str:
+        return f"{self.run.uri}/checkpoint"
+
+    @property
+    def control(self) -> FileStore:
+        return self.run.child("control")
 
     @property
     def alignment(self) -> Path:
         """Where the driver notes which splits shall wait for others."""
-        return self.path / "alignment.json"
+        return self.notes / "alignment.json"
 
     @property
-    def journal(self) -> Path | None:
+    def journal(self) -> FileStore | None:
         """Where a job that can be resumed notes what it is about to commit."""
-        return self.path / "journal" if self.lasting else None
+        return self.run.child("journal") if self.lasting else None
 
     @property
     def resumes(self) -> bool:
-        """Whether there is something to go on from."""
-        return (self.checkpoint / "commits").exists()
+        """Whether the current run has something to go on from."""
+        return self._note is not None and last_committed(self.run) is not None
 
-    def claim(self, plan: PhysicalPlan, output_id: str) -> str:
-        """Say whose folder this is, or check it; returns the name of the job's output."""
-        shape = _shape(plan)
-        note = self.path / "job.json"
-        if not note.exists():
-            self.path.mkdir(parents=True, exist_ok=True)
-            note.write_text(json.dumps({"output_id": output_id, **shape}), encoding="utf-8")
-            return output_id
-        known = json.loads(note.read_text(encoding="utf-8"))
-        for what, hint in _HINTS.items():
-            if known[what] != shape[what]:
-                raise InvalidGraph(
-                    f"the checkpoint in {self.path} was written with another {what}: "
-                    f"{_difference(known[what], shape[what])}",
-                    hint=hint,
-                )
-        return str(known["output_id"])
+    def begin(self, note: RunNote) -> None:
+        """Say which run is the current one from now on."""
+        content = {"output_id": note.output_id, "run": note.run, "shape": note.shape,
+                   "restored_from": note.restored_from}  # fmt: skip
+        self.store.write(_NOTE, json.dumps(content).encode())
+        self._note = note
+
+    def delete(self) -> None:
+        self.store.delete()
+
+    def leave(self) -> None:
+        """The process needs it no longer."""
+        shutil.rmtree(self.notes, ignore_errors=True)
+        if not self.lasting:
+            self.store.delete()
+
+    def _read(self) -> RunNote | None:
+        try:
+            text = self.store.read(_NOTE)
+        except FileNotFoundError:
+            if any(name.startswith("run-") for name in self.store.names()):
+                raise CorruptState(
+                    f"the job folder {self.store.uri} has lost its {_NOTE}",
+                    hint="Restore the file from a copy, or start from a savepoint in a new folder.",
+                ) from None
+            return None
+        try:
+            found = json.loads(text)
+            return RunNote(found["output_id"], int(found["run"]), found["shape"],
+                           found["restored_from"])  # fmt: skip
+        except (ValueError, KeyError, TypeError):
+            raise CorruptState(
+                f"{self.store.uri}/{_NOTE} is damaged",
+                hint="Restore the file from a copy, or start from a savepoint in a new folder.",
+            ) from None
 
 
-_HINTS = {
-    "parallelism": "Set the parallelism it had, or give the job a folder of its own.",
-    "max parallelism": "Set the max parallelism it had, or give the job a folder of its own.",
-    "set of operators": "Start the program that wrote it, or give this one a folder of its own. "
-    "Uids keep operators recognisable.",
-}
-
-
-def _shape(plan: PhysicalPlan) -> dict[str, Any]:
+def shape_of(plan: PhysicalPlan) -> dict[str, Any]:
+    """What must be the same for Spark to go on with its own checkpoint."""
     vertices = plan.vertices.values()
     return {
         "parallelism": plan.parallelism,
-        "max parallelism": sorted({vertex.max_parallelism for vertex in vertices}),
-        "set of operators": sorted(f"{vertex.name} ({vertex.uid})" for vertex in vertices),
+        "operators": [[v.uid, v.name, v.level, v.parallelism, v.max_parallelism] for v in vertices],
+        "sources": [[v.uid, type(v.source).__name__] for v in plan.sources],
     }
 
 
-def _difference(known: Any, now: Any) -> str:
-    if not isinstance(known, list):
-        return f"{known}, not {now}"
-    gone = ", ".join(str(item) for item in known if item not in now) or "nothing"
-    new = ", ".join(str(item) for item in now if item not in known) or "nothing"
-    return f"it has {gone}, which this job lacks; this job has {new}, which it lacks"
-
-
-def job_folder(checkpoint_dir: str | None, job_number: int) -> JobFolder:
+def job_folder(spark: SparkSession, checkpoint_dir: str | None, job_number: int) -> JobFolder:
     """The folder of the program's `job_number`th job, or a temporary one."""
     if checkpoint_dir is None:
-        return JobFolder(Path(tempfile.mkdtemp(prefix="headrace-")), lasting=False)
-    return JobFolder(_local(checkpoint_dir) / f"job-{job_number}", lasting=True)
-
-
-def _local(folder: str) -> Path:
-    if "://" in folder and not folder.startswith("file://"):
-        raise Unsupported(
-            f"checkpoints go to a local folder so far, not to {folder}",
-            hint="Give a path that every machine of the cluster can reach, for instance on NFS.",
-        )
-    return Path(folder.removeprefix("file://")).resolve()
+        folder = Path(tempfile.mkdtemp(prefix="headrace-"))
+        return JobFolder(LocalStore(folder), lasting=False)
+    return JobFolder(file_store(spark, checkpoint_dir).child(f"job-{job_number}"), lasting=True)

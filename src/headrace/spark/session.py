@@ -16,6 +16,9 @@ from headrace.java import ensure_java
 from headrace.spark.class_archive import jvm_options
 from headrace.spark.jvm_messages import without_chatter
 
+Session = SparkSession
+"""For those who pass a session on without knowing Spark."""
+
 # Each line is a measured gain or a necessity; docs/decisions has the figures.
 _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",

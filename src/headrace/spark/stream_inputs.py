@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.functions import col
 
+from headrace.core.checkpointed import source_part
 from headrace.core.source import (
     Boundedness,
     CollectionSpec,
@@ -25,19 +28,26 @@ from headrace.core.source import (
 from headrace.errors import SourceUnavailable, Unsupported
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.source_task import encode_ranges
+from headrace.spark.admission_notes import AdmissionNotes, Gate
 from headrace.spark.alignment import waiting
 from headrace.spark.shipment import Shipment
 
 
 def stream_input(
     spark: SparkSession, vertex: Vertex, shipment: Shipment, alignment: str,
-    files_per_batch: int | None = None,
+    files_per_batch: int | None = None, admission: str | None = None,
+    began_at: Mapping[str, Any] | None = None,
 ) -> DataFrame:  # fmt: skip
-    """The rows of a source as they come; one column, as in a batch."""
+    """The rows of a source as they come; one column, as in a batch.
+
+    `alignment` and `admission` are where the driver notes what shall wait. `began_at` is where the
+    source stood in the savepoint that the job started from.
+    """
     spec = vertex.source
     match spec:
         case TextFilesSpec():
-            return _files(spark, vertex, spec, files_per_batch)
+            frame = _files(spark, vertex, spec, files_per_batch)
+            return _without(frame, (began_at or {}).get("files", ()))
         case SocketTextSpec():
             reader = spark.readStream.format("socket")
             return reader.option("host", spec.host).option("port", spec.port).load()
@@ -45,7 +55,9 @@ def stream_input(
             raise AssertionError("collections become split sources before they are streamed")
         case SplitSpec():
             name = f"headrace_{vertex.id}_{vertex.uid}"
-            spark.dataSource.register(_data_source(name, shipment, vertex.id, alignment))
+            spark.dataSource.register(
+                _data_source(name, shipment, vertex.id, alignment, admission, began_at)
+            )
             return spark.readStream.format(name).load()
         case _:
             raise Unsupported(f"{vertex.name!r} cannot be read as a stream", origin=vertex.origin)
@@ -71,6 +83,13 @@ def _files(
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
     return reader.text(_as_pattern(path) if path.is_file() else spec.paths[0])
+
+
+def _without(frame: DataFrame, seen: Sequence[str]) -> DataFrame:
+    """The lines of files other than those a savepoint's job has read."""
+    if not seen:
+        return frame
+    return frame.filter(~col("_metadata.file_path").isin(*seen)).select("value")
 
 
 def _as_pattern(file: Path) -> str:
@@ -105,6 +124,8 @@ class CollectionSource(Source[Any]):
 
 
 class _OneSplit(SplitEnumerator):
+    positions_count_records = True
+
     def __init__(self, size: int):
         self._size = size
 
@@ -124,7 +145,12 @@ class _Slices(SplitReader[Any]):
 
 
 def _data_source(
-    source_name: str, shipment: Shipment, vertex: int, alignment: str
+    source_name: str,
+    shipment: Shipment,
+    vertex: int,
+    alignment: str,
+    admission: str | None,
+    began_at: Mapping[str, Any] | None,
 ) -> type[DataSource]:
     """A Spark data source whose rows say what to read; level 0 does the reading.
 
@@ -143,7 +169,14 @@ def _data_source(
         def streamReader(self, schema: Any) -> DataSourceStreamReader:
             spec = shipment.plan().vertices[vertex].source
             assert isinstance(spec, SplitSpec)
-            return SplitStream(spec.source, lambda: waiting(alignment, vertex))
+            notes = None if admission is None else AdmissionNotes(admission)
+            return SplitStream(
+                spec.source,
+                lambda: waiting(alignment, vertex),
+                notes,
+                vertex,
+                (began_at or {}).get("splits"),
+            )
 
     return SplitsSource
 
@@ -155,10 +188,16 @@ _NO_SPLIT = Split("")
 class SplitStream(DataSourceStreamReader):
     """Positions of splits as Spark offsets. Lives in a process of its own beside the driver."""
 
-    def __init__(self, source: Source[Any], waiting: Callable[[], set[str]] = set):
-        self._enumerator = source.create_enumerator()
+    def __init__(
+        self, source: Source[Any], waiting: Callable[[], set[str]] = set,
+        notes: AdmissionNotes | None = None, vertex: int = 0,
+        began_at: Mapping[str, Any] | None = None,
+    ):  # fmt: skip
+        self._enumerator = source_part(source.create_enumerator())
         self._waiting = waiting
+        self._gate = Gate(self._enumerator, notes, vertex, one_by_one=source.splits_end)
         self._announced: set[str] = set()
+        self._began_at = dict(began_at or {})
         self._bounded = source.boundedness() is Boundedness.BOUNDED
         self._splits_end = source.splits_end
 
@@ -167,18 +206,23 @@ class SplitStream(DataSourceStreamReader):
         return {}
 
     def initialOffset(self) -> dict[str, Any]:
-        return _offset({split.id: [split.info, self._enumerator.initial_position(split)]
-                        for split in self._enumerator.splits()})  # fmt: skip
+        # A savepoint's splits count even if the source no longer names them: they were read.
+        fresh = {split.id: [split.info, self._enumerator.initial_position(split)]
+                 for split in self._enumerator.splits()}  # fmt: skip
+        return _offset({**fresh, **self._began_at})
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
         positions = _positions(start)
         waiting = self._waiting()
+        offers = []
         for split in self._enumerator.splits():
             known = positions.get(split.id)
             if known is not None and split.id in waiting:
                 continue
             at = self._enumerator.initial_position(split) if known is None else known[1]
-            positions[split.id] = [split.info, self._enumerator.latest_position(split, at)]
+            offers.append((split, at, self._enumerator.latest_position(split, at)))
+        ends = self._gate.admit(offers)
+        positions.update((split.id, [split.info, ends[split.id]]) for split, _, _ in offers)
         return _offset(positions)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
@@ -195,7 +239,8 @@ class SplitStream(DataSourceStreamReader):
             if at == to:
                 silent.append((split, at, to, ends))
             else:
-                ranges.append(InputPartition(encode_ranges([(split, at, to, ends)])))
+                for first, last in pairwise([at, *self._enumerator.cuts(split, at, to), to]):
+                    ranges.append(InputPartition(encode_ranges([(split, first, last, ends)])))
         if self._bounded and not _positions(end) and not self._announced:
             silent.append((_NO_SPLIT, 0, 0, True))
             self._announced.add(_NO_SPLIT.id)

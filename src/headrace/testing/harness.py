@@ -28,7 +28,12 @@ from headrace.memory.engine import DriverItem, MemoryEngine, MicroBatch
 from headrace.origin import calling_origin
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
-from headrace.testing.inspection import broadcast_state_of, keyed_state_of, timers_of
+from headrace.testing.inspection import (
+    broadcast_state_of,
+    keyed_state_of,
+    operator_state_of,
+    timers_of,
+)
 from headrace.testing.recordings import Record, Recordings
 from headrace.testing.taps import tapped, with_recorder
 
@@ -250,6 +255,10 @@ class OperatorHarness:
     def broadcast_state(self, name: str) -> dict[Any, Any]:
         """The entries of a broadcast state."""
         return broadcast_state_of(self._engine, name)
+
+    def operator_state(self, name: str) -> list[Any]:
+        """The elements of a list state of a CheckpointedFunction, as of the last snapshot."""
+        return operator_state_of(self._engine, name)
 
     @property
     def watermark(self) -> int:

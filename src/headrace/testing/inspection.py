@@ -13,7 +13,7 @@ from headrace.errors import InvalidArgument
 from headrace.memory.engine import MemoryEngine
 from headrace.origin import calling_origin
 from headrace.runtime.level_task import LevelTask
-from headrace.runtime.subtask_state import BROADCAST_PREFIX
+from headrace.runtime.subtask_state import BROADCAST_PREFIX, LIST_PREFIX, UNION_PREFIX
 from headrace.runtime.ttl import Expiry
 from headrace.runtime.vertex_task import VertexTask
 from headrace.testing.taps import TappedOperator
@@ -68,6 +68,15 @@ def broadcast_state_of(engine: MemoryEngine, name: str) -> dict[Any, Any]:
         if entries:
             return deepcopy(entries)
     return {}
+
+
+def operator_state_of(engine: MemoryEngine, name: str) -> list[Any]:
+    """The elements of a list state or union list state, in the order of the subtasks."""
+    return [
+        deepcopy(element) for task, vertex, _ in _operators(engine)
+        for prefix in (LIST_PREFIX, UNION_PREFIX)
+        for element in task.state.contents(vertex.vertex.uid, prefix + name).get(None, ())
+    ]  # fmt: skip
 
 
 def _operators(engine: MemoryEngine) -> Iterator[tuple[LevelTask, VertexTask, TappedOperator]]:

@@ -34,6 +34,12 @@ class JobOutput:
     def handle(self, batch_id: int, items: list[DriverItem]) -> None:
         self._recordings.take_in(items)
         self._results.handle(batch_id, items)
+        self._results.commits.commit_upto(batch_id)
+
+    def end(self) -> None:
+        """Nothing more comes: sinks finish what they have."""
+        self._results.commits.tick(final=True)
+        self._results.commits.close()
 
     @property
     def values(self) -> list[Any]:
@@ -94,6 +100,7 @@ class JobHarness:
                 state = engine.snapshot()
                 engine = MemoryEngine(watched, output.handle, snapshot=state, files=files)
         engine.close()
+        output.end()
         return output
 
 

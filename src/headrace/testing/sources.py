@@ -44,6 +44,8 @@ class ScriptedSource(Source[Any]):
 
 
 class _OneByOne(SplitEnumerator):
+    """Positions count lists, not records: no list is ever cut."""
+
     def __init__(self, batches: int):
         self._batches = batches
 

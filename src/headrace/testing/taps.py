@@ -37,9 +37,29 @@ class TappedOperator(Operator):
         self.calls_splits_idle = inner.calls_splits_idle
         self.descriptors: dict[str, StateDescriptor] = {}
 
+    @property
+    def participant(self) -> Any:
+        return self.inner.participant
+
+    @property
+    def checkpointed(self) -> bool:
+        return self.inner.checkpointed
+
+    def initialize_state(self, ctx: Context, restored: bool, checkpoint_id: int | None) -> None:
+        self.inner.initialize_state(self._tapped(ctx), restored, checkpoint_id)
+
+    def snapshot_state(self, ctx: Context, checkpoint_id: int) -> None:
+        self.inner.snapshot_state(ctx, checkpoint_id)
+
+    def checkpoint_completed(self, checkpoint_id: int) -> None:
+        self.inner.checkpoint_completed(checkpoint_id)
+
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self.inner.open(cast(Context, _TappedContext(ctx, self.descriptors)))
+        self.inner.open(self._tapped(ctx))
+
+    def _tapped(self, ctx: Context) -> Context:
+        return cast(Context, _TappedContext(ctx, self.descriptors))
 
     def receive(self, side: int, batch: Batch) -> None:
         self.inner.receive(side, batch)

@@ -6,23 +6,27 @@ import pickle
 from dataclasses import replace
 from pathlib import Path
 
-import cloudpickle
 import pytest
 
 from headrace.common import Encoder, Row, Types
 from headrace.core.operator import TaskInfo
 from headrace.datastream.connectors import (
     BucketAssigner,
+    FileCompactor,
+    FileCompactStrategy,
     FileSink,
     OutputFileConfig,
     RollingPolicy,
 )
+from headrace.datastream.formats.csv import CsvBulkWriters, CsvSchema
 from headrace.datastream.formats.json import JsonRowSerializationSchema
 from headrace.errors import InvalidArgument, JobFailed, TypeMismatch, Unsupported
 
 TASK = TaskInfo("Sink", "sink-1", subtask=1, parallelism=2, batch_id=7)
 TEXT = Encoder.simple_string_encoder()
 FLAT = BucketAssigner.base_path_bucket_assigner()
+DEFAULT = RollingPolicy.default_rolling_policy()
+EVERY_BATCH = RollingPolicy.on_checkpoint_rolling_policy()
 
 
 def flat_sink(folder: Path, **settings) -> FileSink:
@@ -44,7 +48,12 @@ def prepared(sink: FileSink, values: list, task: TaskInfo = TASK) -> list:
 
 
 def write(sink: FileSink, values: list, task: TaskInfo = TASK) -> None:
-    sink.create_committer().commit(prepared(sink, values, task))
+    """One micro-batch, after which the job ends."""
+    committer = sink.create_committer()
+    committer.open(task)
+    committer.commit(prepared(sink, values, task))
+    committer.tick(0, final=True)
+    committer.close()
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -56,29 +65,55 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 class TestTwoPhases:
-    def test_nothing_is_visible_before_the_commit(self, tmp_path):
-        sink = flat_sink(tmp_path)
+    @pytest.mark.parametrize("policy", [DEFAULT, EVERY_BATCH])
+    def test_nothing_is_visible_before_the_commit(self, tmp_path, policy):
+        sink = flat_sink(tmp_path, rolling_policy=policy)
         committables = prepared(sink, ["a", "b"])
         [hidden] = contents(tmp_path)
         assert hidden.startswith(".part-")
-        assert ".inprogress." in hidden
-        sink.create_committer().commit(committables)
+        assert hidden.endswith(".inprogress")
+        committer = sink.create_committer()
+        committer.commit(committables)
+        committer.tick(0, final=True)
         [name] = contents(tmp_path)
         assert name.startswith("part-")
         assert contents(tmp_path)[name] == "a\nb\n"
 
     def test_a_second_commit_changes_nothing(self, tmp_path):
-        sink = flat_sink(tmp_path)
+        sink = flat_sink(tmp_path, rolling_policy=EVERY_BATCH)
         committables = prepared(sink, ["a"])
         for _ in range(2):
             sink.create_committer().commit(committables)
         assert list(contents(tmp_path).values()) == ["a\n"]
 
-    def test_a_repeated_batch_replaces_its_files(self, tmp_path):
-        sink = cloudpickle.loads(cloudpickle.dumps(flat_sink(tmp_path)))
-        write(sink, ["a"])
-        write(sink, ["a"])
-        assert list(contents(tmp_path).values()) == ["a\n"]
+    def test_a_second_commit_after_the_part_was_finished(self, tmp_path):
+        sink = flat_sink(tmp_path)
+        committables = [prepared(sink, [value], replace(TASK, batch_id=7 + number))
+                        for number, value in enumerate("ab")]  # fmt: skip
+        committer = sink.create_committer()
+        for _ in range(2):
+            committer.commit(committables[0])
+        committer.commit(committables[1])
+        for _ in range(2):
+            committer.tick(0, final=True)
+            committer.commit(committables[1])
+        assert list(contents(tmp_path).values()) == ["a\nb\n"]
+
+    def test_after_a_restart_a_part_may_have_been_taken_away(self, tmp_path):
+        sink = flat_sink(tmp_path, rolling_policy=EVERY_BATCH)
+        committables = prepared(sink, ["a", "b"])
+        sink.create_committer().commit(committables)
+        for path in tmp_path.iterdir():
+            path.unlink()
+        sink.create_committer().recover(committables)
+        assert contents(tmp_path) == {}
+
+    def test_an_aborted_micro_batch_leaves_nothing(self, tmp_path):
+        sink = flat_sink(tmp_path)
+        committables = prepared(sink, ["a"])
+        for _ in range(2):
+            sink.create_committer().abort(committables)
+        assert contents(tmp_path) == {}
 
     def test_other_batches_tasks_operators_and_runs_add_files(self, tmp_path):
         sink = flat_sink(tmp_path)
@@ -122,6 +157,11 @@ class TestNamesAndFolders:
         found = contents(tmp_path)
         assert [name.rsplit("-", 1)[1] for name in found] == ["0", "1"]
         assert list(found.values()) == ["aa\nbb\n", "cc\n"]
+
+    def test_a_part_of_the_exact_size_stays_open(self, tmp_path):
+        policy = RollingPolicy.default_rolling_policy(part_size=6)
+        write(flat_sink(tmp_path, rolling_policy=policy), ["aa", "bb", "cc"])
+        assert list(contents(tmp_path).values()) == ["aa\nbb\ncc\n"]
 
     def test_on_checkpoint_policy_writes_one_part(self, tmp_path):
         policy = RollingPolicy.on_checkpoint_rolling_policy()
@@ -212,8 +252,18 @@ class TestRefusals:
             builder.with_bucket_check_interval(0)
         assert builder.with_bucket_check_interval(1000).disable_compact() is builder
 
-    def test_compaction_and_bulk_formats(self, tmp_path):
-        with pytest.raises(Unsupported, match="compact"):
-            FileSink.for_row_format(str(tmp_path), TEXT).enable_compact(None, None)
-        with pytest.raises(Unsupported, match="bulk"):
-            FileSink.for_bulk_format(str(tmp_path), None)
+    def test_what_is_no_compaction(self, tmp_path):
+        builder = FileSink.for_row_format(str(tmp_path), TEXT)
+        with pytest.raises(TypeMismatch, match="takes a FileCompactStrategy, not None"):
+            builder.enable_compact(None, FileCompactor.concat_file_compactor())
+        with pytest.raises(InvalidArgument, match="needs a reason to compact"):
+            FileCompactStrategy.builder().set_num_compact_threads(2).build()
+        with pytest.raises(InvalidArgument, match="must be above 0"):
+            FileCompactStrategy.builder().enable_compaction_on_checkpoint(0)
+
+    def test_what_is_no_bulk_format(self, tmp_path):
+        with pytest.raises(TypeMismatch, match="takes a BulkWriterFactory, not 'parquet'"):
+            FileSink.for_bulk_format(str(tmp_path), "parquet")
+        csv = CsvBulkWriters.for_schema(CsvSchema.builder().add_string_column("a").build())
+        with pytest.raises(TypeMismatch, match="takes a OnCheckpointRollingPolicy"):
+            FileSink.for_bulk_format(str(tmp_path), csv).with_rolling_policy(DEFAULT)

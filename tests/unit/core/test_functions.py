@@ -20,7 +20,6 @@ from headrace.core.functions import (
     MapFunction,
     NullByteKeySelector,
     RuntimeContext,
-    SinkFunction,
     SourceFunction,
 )
 from headrace.core.process_functions import (
@@ -29,6 +28,7 @@ from headrace.core.process_functions import (
     KeyedCoProcessFunction,
     KeyedProcessFunction,
 )
+from headrace.core.sink_functions import SinkFunction
 from headrace.core.window_functions import (
     PassThroughAllWindowFunction,
     PassThroughWindowFunction,

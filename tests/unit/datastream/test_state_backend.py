@@ -2,6 +2,8 @@
 
 import pytest
 
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.state_backend import (
     CustomStateBackend,
     EmbeddedRocksDBStateBackend,
@@ -10,6 +12,7 @@ from headrace.datastream.state_backend import (
     StateBackend,
 )
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
+from headrace.runtime.backends import SETTING, BackendChoice
 
 
 def test_both_are_state_backends() -> None:
@@ -62,3 +65,49 @@ def test_what_needs_a_jvm_is_refused() -> None:
         EmbeddedRocksDBStateBackend().set_options("com.example.Factory")
     with pytest.raises(Unsupported, match="Java object"):
         CustomStateBackend(object())
+
+
+def choice(**settings: str) -> BackendChoice:
+    keys = {key.replace("__", ".").replace("_", "-"): value for key, value in settings.items()}
+    env = StreamExecutionEnvironment(Configuration.from_dict(keys))
+    chosen: BackendChoice = env._task_settings()[SETTING]
+    return chosen
+
+
+def test_state_is_in_memory_unless_something_else_is_said() -> None:
+    assert choice() == BackendChoice("hashmap")
+    assert choice(state__backend__type="HashMap").type == "hashmap"
+
+
+def test_settings_choose_the_backend() -> None:
+    assert choice(state__backend__type="rocksdb") == BackendChoice("rocksdb")
+    assert choice(state__backend="rocksdb").type == "rocksdb"
+    assert choice(state__backend="rocksdb", state__backend__type="hashmap").type == "hashmap"
+    chosen = choice(
+        state__backend__type="rocksdb",
+        state__backend__rocksdb__localdir="/data/a:/data/b",
+        state__backend__rocksdb__memory__fixed_per_slot="32 MB",
+    )
+    assert chosen == BackendChoice("rocksdb", 32 * 1024 * 1024, ("/data/a", "/data/b"))
+
+
+def test_a_backend_object_chooses_itself() -> None:
+    env = StreamExecutionEnvironment()
+    backend = EmbeddedRocksDBStateBackend()
+    backend.set_db_storage_paths("file:///data/a", "/data/b")
+    assert env.set_state_backend(backend) is env
+    assert env._task_settings()[SETTING] == BackendChoice("rocksdb", folders=("/data/a", "/data/b"))
+    env.set_state_backend(HashMapStateBackend())
+    assert env._task_settings()[SETTING].type == "hashmap"
+    with pytest.raises(InvalidArgument, match="no state backend"):
+        env.set_state_backend("rocksdb")  # type: ignore[arg-type]
+
+
+def test_wrong_settings_are_refused_before_anything_runs() -> None:
+    with pytest.raises(InvalidArgument, match="no state backend 'forst'"):
+        choice(state__backend__type="forst")
+    for wrong in ("much", "12 parsec", "-1mb", ""):
+        with pytest.raises(InvalidArgument, match="no memory size"):
+            choice(state__backend__rocksdb__memory__fixed_per_slot=wrong)
+    with pytest.raises(InvalidArgument, match="absolute path"):
+        choice(state__backend__rocksdb__localdir="data")

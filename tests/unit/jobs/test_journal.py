@@ -1,27 +1,42 @@
-"""What a batch's first run prepared is what is committed, however often the batch runs."""
+"""The journal outlives the process, and forgets what is settled."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from headrace.jobs.journal import CommitJournal
+from headrace.spark.file_store import LocalStore
 
 
-def test_first_run_counts(tmp_path: Path) -> None:
-    CommitJournal(tmp_path / "journal").settled(3, {"sink": ["first"]})
-    resumed = CommitJournal(tmp_path / "journal")
-    assert resumed.settled(3, {"sink": ["second"]}) == {"sink": ["first"]}
-    assert resumed.settled(4, {"sink": ["next"]}) == {"sink": ["next"]}
+def test_a_later_process_finds_what_was_noted(tmp_path: Path) -> None:
+    CommitJournal(LocalStore(tmp_path / "journal")).note(3, {"sink": ["prepared"]})
+    resumed = CommitJournal(LocalStore(tmp_path / "journal"))
+    resumed.recall()
+    assert resumed.pending() == [3]
+    assert resumed.prepared(3) == {"sink": ["prepared"]}
 
 
-def test_old_entries_go(tmp_path: Path) -> None:
-    journal = CommitJournal(tmp_path)
-    for batch_id in range(10):
-        journal.settled(batch_id, {"sink": [batch_id]})
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["batch-8", "batch-9"]
+def test_what_is_settled_is_gone(tmp_path: Path) -> None:
+    journal = CommitJournal(LocalStore(tmp_path))
+    for batch in (1, 2):
+        journal.note(batch, {"sink": [batch]})
+    journal.settle(1)
+    assert journal.pending() == [2]
+    resumed = CommitJournal(LocalStore(tmp_path))
+    resumed.recall()
+    assert resumed.pending() == [2]
 
 
-def test_without_a_folder_nothing_is_remembered() -> None:
+def test_a_batch_run_again_counts_as_it_was_last(tmp_path: Path) -> None:
+    journal = CommitJournal(LocalStore(tmp_path))
+    journal.note(1, {"sink": ["first"]})
+    journal.note(1, {"sink": ["second"]})
+    assert journal.prepared(1) == {"sink": ["second"]}
+
+
+def test_without_a_folder_it_lasts_as_long_as_the_process() -> None:
     journal = CommitJournal(None)
-    assert journal.settled(0, {"sink": [1]}) == {"sink": [1]}
-    assert journal.settled(0, {"sink": [2]}) == {"sink": [2]}
+    journal.note(1, {"sink": ["prepared"]})
+    assert journal.pending() == [1]
+    journal.settle(1)
+    assert journal.pending() == []

@@ -1,14 +1,17 @@
-"""A job's folder recognises its job."""
+"""A job's folder remembers its job."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.errors import InvalidGraph, Unsupported
+from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
-from headrace.spark.job_folder import job_folder
+from headrace.spark.file_store import LocalStore
+from headrace.spark.job_folder import JobFolder, RunNote, shape_of
 
 
 def a_plan(*, parallelism: int = 2, name: str = "count") -> PhysicalPlan:
@@ -18,26 +21,53 @@ def a_plan(*, parallelism: int = 2, name: str = "count") -> PhysicalPlan:
     return plan(env.builder.take("job", **env._graph_settings()))
 
 
-def test_a_resumed_job_keeps_the_name_of_its_output(tmp_path):
-    assert job_folder(str(tmp_path), 1).claim(a_plan(), "first") == "first"
-    assert job_folder(str(tmp_path), 1).claim(a_plan(), "second") == "first"
-    assert job_folder(str(tmp_path), 2).claim(a_plan(), "second") == "second"
+def folder_at(path: Path) -> JobFolder:
+    return JobFolder(LocalStore(path), lasting=True)
 
 
-def test_another_parallelism_is_refused(tmp_path):
-    job_folder(str(tmp_path), 1).claim(a_plan(), "first")
-    with pytest.raises(InvalidGraph, match="another parallelism: 2, not 3"):
-        job_folder(str(tmp_path), 1).claim(a_plan(parallelism=3), "second")
+def test_a_resumed_job_keeps_the_name_of_its_output(tmp_path: Path) -> None:
+    folder_at(tmp_path).begin(RunNote("first", 0, shape_of(a_plan())))
+    note = folder_at(tmp_path).note
+    assert note is not None
+    assert note.run_output_id == "first"
+    assert note.shape == shape_of(a_plan())
 
 
-def test_another_job_is_refused(tmp_path):
-    job_folder(str(tmp_path), 1).claim(a_plan(), "first")
-    with pytest.raises(InvalidGraph, match=r"it has .*count .* this job has .*renamed"):
-        job_folder(str(tmp_path), 1).claim(a_plan(name="renamed"), "second")
+def test_output_of_another_run_has_another_name() -> None:
+    assert RunNote("first", 2, {}).run_output_id == "first-2"
 
 
-def test_only_local_folders_so_far(tmp_path):
-    with pytest.raises(Unsupported, match="hdfs://host"):
-        job_folder("hdfs://host/checkpoints", 1)
-    assert job_folder(f"file://{tmp_path}", 1).path == tmp_path / "job-1"
-    assert not job_folder(None, 1).lasting
+@pytest.mark.parametrize("other", [a_plan(parallelism=3), a_plan(name="renamed")])
+def test_another_parallelism_or_graph_is_another_shape(other: PhysicalPlan) -> None:
+    assert shape_of(other) != shape_of(a_plan())
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"run": 1}', "null"])
+def test_a_damaged_note_is_refused(tmp_path: Path, damage: str) -> None:
+    (tmp_path / "job.json").write_text(damage)
+    with pytest.raises(CorruptState, match=r"job\.json is damaged"):
+        folder_at(tmp_path)
+
+
+def test_a_lost_note_is_no_empty_start(tmp_path: Path) -> None:
+    (tmp_path / "run-0").mkdir()
+    with pytest.raises(CorruptState, match=r"has lost its job\.json"):
+        folder_at(tmp_path)
+
+
+def test_nothing_resumes_before_the_first_commit(tmp_path: Path) -> None:
+    folder = folder_at(tmp_path)
+    assert not folder.resumes
+    folder.begin(RunNote("first", 0, {}))
+    assert not folder.resumes
+    (tmp_path / "run-0/checkpoint/commits").mkdir(parents=True)
+    (tmp_path / "run-0/checkpoint/commits/0").touch()
+    assert folder.resumes
+
+
+def test_a_temporary_folder_goes_with_its_job(tmp_path: Path) -> None:
+    folder = JobFolder(LocalStore(tmp_path / "job"), lasting=False)
+    folder.begin(RunNote("first", 0, {}))
+    folder.leave()
+    assert not (tmp_path / "job").exists()
+    assert not folder.notes.exists()

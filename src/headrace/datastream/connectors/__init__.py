@@ -15,6 +15,8 @@ from headrace.datastream.connectors.base import (
 )
 from headrace.datastream.connectors.file_system import (
     BucketAssigner,
+    FileCompactor,
+    FileCompactStrategy,
     FileEnumeratorProvider,
     FileSink,
     FileSource,
@@ -33,6 +35,8 @@ __all__ = [
     "DataGeneratorSource",
     "DeliveryGuarantee",
     "DiscardingSink",
+    "FileCompactStrategy",
+    "FileCompactor",
     "FileEnumeratorProvider",
     "FileSink",
     "FileSource",

@@ -1,5 +1,6 @@
 """Files."""
 
+from headrace.connectors.file_compaction import FileCompactor, FileCompactStrategy
 from headrace.connectors.file_sink import FileSink
 from headrace.connectors.file_source import (
     FileEnumeratorProvider,
@@ -12,6 +13,7 @@ from headrace.connectors.output_files import (
     DefaultRollingPolicy,
     OnCheckpointRollingPolicy,
     OutputFileConfig,
+    PartFileInfo,
     RollingPolicy,
 )
 from headrace.formats.stream_format import BulkFormat, FileFormat, LineFormat, StreamFormat
@@ -20,6 +22,8 @@ __all__ = [
     "BucketAssigner",
     "BulkFormat",
     "DefaultRollingPolicy",
+    "FileCompactStrategy",
+    "FileCompactor",
     "FileEnumeratorProvider",
     "FileFormat",
     "FileSink",
@@ -29,6 +33,7 @@ __all__ = [
     "LineFormat",
     "OnCheckpointRollingPolicy",
     "OutputFileConfig",
+    "PartFileInfo",
     "RollingPolicy",
     "StreamFormat",
 ]

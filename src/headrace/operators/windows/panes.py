@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.core.operator import MAX_TIMESTAMP, Context, Operator
+from headrace.core.operator import MAX_TIMESTAMP, Context
 from headrace.errors import InvalidArgument
+from headrace.operators.checkpointing import CheckpointingOperator
 from headrace.operators.windows.firing import Firing
 
 LATE = "numLateRecordsDropped"
 NO_WINDOW = "numRecordsWithoutWindow"
 
 
-class PaneOperator(Operator):
+class PaneOperator(CheckpointingOperator):
     """Collects results and rejected records, and sends them on in batches."""
 
     keyed = True
@@ -21,6 +22,11 @@ class PaneOperator(Operator):
         self.firing = firing
         self.lateness_ms = lateness_ms
         self.late_tag = late_tag
+
+    @property
+    def participant(self) -> Any:
+        function = getattr(self.firing, "function", None)
+        return getattr(function, "wrapped", function)
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)

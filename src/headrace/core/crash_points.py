@@ -1,0 +1,66 @@
+"""Named steps of a checkpoint at which a test lets the job die.
+
+    HEADRACE_CRASH_AT=journal.before@3    the step, and the number of the micro-batch
+    HEADRACE_CRASH_MARK=<file>            made when it happens, so that it happens once
+    HEADRACE_CRASH_WHOM=job | process     everything in the session, or only who comes by
+
+Without the first variable a step is an empty call, a few for each micro-batch.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+STEPS = (
+    "offset-log.before", "offset-log.after",
+    "sink-pre-commit.before", "sink-pre-commit.after",
+    "state-files.before", "state-files.after",
+    "state-commit.before", "state-commit.after",
+    "journal.before", "journal.after",
+    "commit-log.before", "commit-log.after",
+    "sink-commit.before", "sink-commit.after",
+    "cleanup.before", "cleanup.after",
+)  # fmt: skip
+
+
+def _nothing(step: str, batch_id: int) -> None:
+    """Go on."""
+
+
+def _killer(wanted: str, mark: str, whom: str) -> Callable[[str, int], None]:
+    def die(step: str, batch_id: int) -> None:
+        if f"{step}@{batch_id}" != wanted:
+            return
+        try:
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return
+        for process in _session() if whom == "job" else ():
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    return die
+
+
+def _session() -> list[int]:
+    """The other processes of this session: Spark's driver, its JVM, its workers."""
+    own = os.getsid(0)
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with suppress(ProcessLookupError, PermissionError):
+                if os.getsid(int(entry.name)) == own:
+                    found.append(int(entry.name))
+    return found
+
+
+_AT = os.environ.get("HEADRACE_CRASH_AT")
+_MARK = os.environ.get("HEADRACE_CRASH_MARK", "")
+_WHOM = os.environ.get("HEADRACE_CRASH_WHOM", "job")
+reach: Callable[[str, int], None] = _nothing if _AT is None else _killer(_AT, _MARK, _WHOM)
+"""Come by a step of a micro-batch."""

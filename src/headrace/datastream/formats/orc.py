@@ -1,0 +1,5 @@
+"""ORC."""
+
+from headrace.formats.bulk_columns import OrcBulkWriters
+
+__all__ = ["OrcBulkWriters"]

@@ -1,0 +1,5 @@
+"""Parquet."""
+
+from headrace.formats.bulk_columns import ParquetBulkWriters
+
+__all__ = ["ParquetBulkWriters"]

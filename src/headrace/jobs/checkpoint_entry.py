@@ -1,0 +1,158 @@
+"""One checkpoint of a job, and how Flink's REST API shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+# A micro-batch has nothing in flight at its end, so nothing is buffered or stored of channels.
+_NOTHING_IN_FLIGHT = {"alignment_buffered": 0, "processed_data": 0, "persisted_data": 0}
+
+
+class CheckpointStatus(Enum):
+    """Where a checkpoint stands."""
+
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class OperatorFigures:
+    """What a checkpoint holds of one operator."""
+
+    bytes_written: int = 0
+    entries_changed: int = 0
+    entries: int = 0
+    """All entries of its state, changed or not."""
+    state_size: int = 0
+    """Bytes of all of them; 0 if they are only known for the whole job."""
+
+
+@dataclass(frozen=True)
+class CheckpointFigures:
+    """What is known of a checkpoint when it is done."""
+
+    state_size: int = 0
+    """Bytes of all the job's state."""
+    bytes_written: int = 0
+    """Bytes this checkpoint had to write."""
+    operators: Mapping[str, OperatorFigures] = field(default_factory=dict)
+    """By uid."""
+    duration_ms: int | None = None
+    """How long the micro-batch ran, if that is not all the time until the checkpoint was done."""
+
+    @staticmethod
+    def of(operators: Mapping[str, OperatorFigures]) -> CheckpointFigures:
+        """Sizes are the sums over the operators."""
+        return CheckpointFigures(
+            sum(figures.state_size for figures in operators.values()),
+            sum(figures.bytes_written for figures in operators.values()),
+            operators,
+        )
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One checkpoint, or one savepoint."""
+
+    id: int
+    """The micro-batch's number plus one: Flink counts from 1."""
+    trigger_ms: int
+    status: CheckpointStatus = CheckpointStatus.IN_PROGRESS
+    duration_ms: int = 0
+    """How long the micro-batch ran."""
+    end_to_end_ms: int = 0
+    """From its begin until nothing can undo it."""
+    state_size: int = 0
+    bytes_written: int = 0
+    operators: Mapping[str, OperatorFigures] = field(default_factory=dict)
+    is_savepoint: bool = False
+    external_path: str | None = None
+    failure: str | None = None
+
+    def to_json(self, parallelism: Mapping[str, int]) -> dict[str, Any]:
+        """In the form of Flink's `/jobs/:jobid/checkpoints/details/:checkpointid`."""
+        found = {
+            "className": self.status.value,
+            "is_savepoint": self.is_savepoint,
+            "savepointFormat": "CANONICAL" if self.is_savepoint else None,
+            "trigger_timestamp": self.trigger_ms,
+            "checkpoint_type": "SAVEPOINT" if self.is_savepoint else "CHECKPOINT",
+            **self._progress(sum(parallelism.values()), self.bytes_written, self.state_size),
+            "tasks": {uid: self._task(uid, subtasks) for uid, subtasks in parallelism.items()},
+        }
+        if self.status is CheckpointStatus.COMPLETED:
+            found |= {"external_path": self.external_path, "discarded": False}
+        if self.status is CheckpointStatus.FAILED:
+            found |= {"failure_timestamp": self._end_ms(), "failure_message": self.failure}
+        return found
+
+    def _task(self, uid: str, subtasks: int) -> dict[str, Any]:
+        figures = self.operators.get(uid, OperatorFigures())
+        return {
+            **self._progress(subtasks, figures.bytes_written, figures.state_size),
+            "entries": figures.entries,
+            "entries_changed": figures.entries_changed,
+        }
+
+    def _progress(self, subtasks: int, written: int, size: int) -> dict[str, Any]:
+        """What Flink says alike of a checkpoint and of an operator's part in it."""
+        is_complete = self.status is CheckpointStatus.COMPLETED
+        return {
+            "id": self.id,
+            "status": self.status.name,
+            "latest_ack_timestamp": self._end_ms() if is_complete else -1,
+            "checkpointed_size": written,
+            "state_size": size,
+            "end_to_end_duration": self.end_to_end_ms,
+            "num_subtasks": subtasks,
+            "num_acknowledged_subtasks": subtasks if is_complete else 0,
+            **_NOTHING_IN_FLIGHT,
+        }
+
+    def _end_ms(self) -> int:
+        return self.trigger_ms + self.end_to_end_ms
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a job began from when it was started again."""
+
+    id: int
+    restore_ms: int
+    is_savepoint: bool
+    external_path: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "restore_timestamp": self.restore_ms,
+            "is_savepoint": self.is_savepoint,
+            "external_path": self.external_path,
+        }
+
+
+@dataclass(frozen=True)
+class CheckpointCounts:
+    """How many checkpoints there were, remembered or not."""
+
+    restored: int = 0
+    total: int = 0
+    completed: int = 0
+    failed: int = 0
+
+    @property
+    def in_progress(self) -> int:
+        return self.total - self.completed - self.failed
+
+    def to_json(self) -> dict[str, int]:
+        return {
+            "restored": self.restored,
+            "total": self.total,
+            "in_progress": self.in_progress,
+            "completed": self.completed,
+            "failed": self.failed,
+        }

@@ -1,0 +1,58 @@
+"""How far a running job's sources are behind what could be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.plan.physical import PhysicalPlan
+from headrace.spark.admission import Admission
+
+
+@dataclass(frozen=True, slots=True)
+class SplitLag:
+    """One split when the last micro-batch was planned; what that one read counts as read."""
+
+    position: Any
+    available: Any
+    behind: int | None
+    """About how many records lie between the two; None where they cannot be counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLag:
+    """One source, when the last micro-batch was planned."""
+
+    name: str
+    splits: dict[str, SplitLag]
+    """By id. Of files and other splits that come and go, those not read to their end."""
+    records_behind: int | None
+    """Over all splits; None where it cannot be counted, or Spark reads the source itself."""
+    limit: int | None
+    """How many records the next micro-batch may take of it; None: all there are."""
+    last_batch_ms: int | None
+    """How long the job's last micro-batch took that had records."""
+
+    def __str__(self) -> str:
+        count = self.records_behind
+        behind = "an unknown number of records" if count is None else f"{count:,} records"
+        limit = "" if self.limit is None else f", at most {self.limit:,} in a micro-batch"
+        took = "" if self.last_batch_ms is None else f", the last one took {self.last_batch_ms} ms"
+        return f"{self.name}: {behind} behind{limit}{took}"
+
+
+def source_lags(plan: PhysicalPlan, admission: Admission) -> dict[str, SourceLag]:
+    """The lag of each source by its uid."""
+    found = {}
+    for vertex in plan.sources:
+        reach = admission.notes.reach(vertex.id)
+        known = vertex.id in admission.limits and reach.planned > 0
+        found[vertex.uid] = SourceLag(
+            name=vertex.name,
+            splits={id: SplitLag(split.position, split.available, split.behind)
+                    for id, split in reach.splits.items()},
+            records_behind=reach.behind if known else None,
+            limit=admission.limits.get(vertex.id),
+            last_batch_ms=admission.last_batch_ms,
+        )  # fmt: skip
+    return found

@@ -1,0 +1,204 @@
+"""A job that runs as a stream: started, restarted after failures, saved and stopped."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.core.crash_points import reach
+from headrace.core.job_status import JobStatus
+from headrace.errors import InvalidArgument, JobFailed
+from headrace.jobs.checkpoint_entry import CheckpointFigures, OperatorFigures
+from headrace.jobs.checkpoint_watch import CheckpointWatch
+from headrace.jobs.checkpoints import CheckpointHistory
+from headrace.jobs.failover import ExceptionHistory, run_with_restarts
+from headrace.jobs.restart import RestartStrategy
+from headrace.jobs.results import JobResults
+from headrace.plan.physical import PhysicalPlan
+from headrace.spark.batch import DriverItem
+from headrace.spark.file_store import file_store
+from headrace.spark.job_folder import JobFolder
+from headrace.spark.savepoints.checkpoint import Checkpoint, last_committed
+from headrace.spark.savepoints.opening import Start, deal_out_on_resume, remove_earlier_runs
+from headrace.spark.savepoints.writer import write_savepoint
+from headrace.spark.session import Session
+from headrace.spark.shipment import Shipment
+from headrace.spark.stream import StreamRun, StreamSettings
+
+_FIRST_BATCH_WITHIN = 120.0
+_DRAINED_WITHIN = 600.0
+
+
+@dataclass
+class Records:
+    """What is remembered of a job's failures and checkpoints, and how they are met."""
+
+    strategy: RestartStrategy
+    exceptions: ExceptionHistory
+    checkpoints: CheckpointHistory
+    timeout_ms: int | None = None
+    """How long a checkpoint may take; None: as long as it likes."""
+    tolerable_failures: int = 0
+    savepoint_directory: str | None = None
+    """Where savepoints go that are not told where to go."""
+    status: JobStatus = JobStatus.RUNNING
+    figures: dict[int, list[Any]] = field(default_factory=dict)
+    """What slots wrote of their state, by micro-batches that are not committed yet."""
+
+
+class StreamJob:
+    """Runs a stream until it ends, is stopped, or has failed too often."""
+
+    def __init__(
+        self, spark: Session, plan: PhysicalPlan, shipment: Shipment, results: JobResults,
+        settings: StreamSettings, folder: JobFolder, start: Start, records: Records,
+    ):  # fmt: skip
+        self._spark = spark
+        self._plan = plan
+        self._results = results
+        self._folder = folder
+        self._records = records
+        self._stopped = threading.Event()
+        self._attempt: StreamRun | None = None
+        self._begun = threading.Event()
+        self._saving = threading.Lock()
+        self._new_attempt: Callable[[], StreamRun] = lambda: StreamRun(
+            spark, plan, shipment, self, settings, folder,
+            start if not folder.resumes else Start(None, start.positions),
+        )  # fmt: skip
+        self._watch = CheckpointWatch(
+            records.checkpoints, records.timeout_ms, records.tolerable_failures, self._give_up
+        )
+
+    def run(self) -> None:
+        """Run it, again after failures as the restart strategy says."""
+        try:
+            run_with_restarts(
+                self._run_once, self._records.strategy, self._records.exceptions, self._stopped,
+                started=lambda: self._attempt is not None and self._attempt.query_started,
+                on_status=self._set_status,
+            )  # fmt: skip
+            with self._saving:  # the job has not ended before its last savepoint is written
+                self._results.commits.tick(final=self._has_ended)
+        finally:
+            self._results.commits.close()
+
+    def _set_status(self, status: JobStatus) -> None:
+        self._records.status = status
+
+    @property
+    def _has_ended(self) -> bool:
+        return self._attempt is not None and self._attempt.ended_in is not None
+
+    def _run_once(self, number: int) -> None:
+        last = last_committed(self._folder.run)
+        self._results.commits.recover(last)
+        if last is not None:
+            self._records.checkpoints.restored(last, self._folder.run.uri)
+        attempt = self._attempt = self._new_attempt()
+        self._begun.set()
+        if self._stopped.is_set():
+            return
+        with self._watch.running():
+            attempt.run()
+
+    # What the stream tells.
+
+    def begun(self, batch_id: int) -> None:
+        self._watch.begin(batch_id)
+
+    def arrived(self, batch_id: int, items: list[DriverItem]) -> None:
+        self._results.handle(batch_id, items)
+        self._records.figures[batch_id] = self._results.take_written()
+
+    def committed(self, batch_id: int) -> None:
+        self._results.commits.commit_upto(batch_id)
+        written = self._records.figures.pop(batch_id, [])
+        self._watch.complete(batch_id, _figures(written), self._folder.run.uri)
+        if any(figures["union"] for figures in written):
+            deal_out_on_resume(self._folder)
+        reach("cleanup.before", batch_id)
+        if batch_id == 0 and self._folder.lasting:
+            remove_earlier_runs(self._folder)
+        reach("cleanup.after", batch_id)
+
+    def idle(self) -> None:
+        self._results.commits.tick()
+
+    def _give_up(self, error: JobFailed) -> None:
+        if self._attempt is not None:
+            self._attempt.fail(error)
+
+    # What others ask for.
+
+    def stop(self) -> None:
+        """End it where it is."""
+        self._stopped.set()
+        if self._attempt is not None:
+            self._attempt.stop()
+
+    def savepoint(self, directory: str) -> str:
+        """Save the state of the last committed micro-batch, while the stream goes on."""
+        attempt = self._at_first_checkpoint()
+        with attempt.gate:
+            attempt.watch.settle()  # a savepoint stands for output that is committed
+            return self._write(directory)
+
+    def stop_with_savepoint(self, directory: str, *, drain: bool) -> str:
+        """Stop after a micro-batch and save its state; drained, after a last one for all timers."""
+        with self._saving:
+            attempt = self._at_first_checkpoint()
+            if drain:
+                attempt.drain()
+                self._wait_for_end(attempt)
+            self.stop()
+            attempt.watch.settle()
+            return self._write(directory)
+
+    def _wait_for_end(self, attempt: StreamRun) -> None:
+        deadline = time.monotonic() + _DRAINED_WITHIN
+        while attempt.ended_in is None or not attempt.watch.wait_for(attempt.ended_in, 1):
+            if time.monotonic() > deadline or self._stopped.is_set():
+                raise JobFailed("the job did not come to its end")
+            time.sleep(0.02)
+
+    def _at_first_checkpoint(self) -> StreamRun:
+        """The running attempt, once there is something to save."""
+        self._begun.wait(timeout=60)
+        attempt = self._attempt
+        if attempt is None or self._stopped.is_set():
+            raise InvalidArgument("the job is not running, so it cannot be saved")
+        if attempt.watch.last is None:
+            attempt.wake()
+            if not attempt.watch.wait_for(0, _FIRST_BATCH_WITHIN):
+                raise JobFailed("the job has not come to a first checkpoint that could be saved")
+        return attempt
+
+    def _write(self, directory: str) -> str:
+        begin = time.time()
+        name = f"savepoint-{uuid.uuid4().hex[:12]}"
+        target = file_store(self._spark, directory).child(name)
+        checkpoint = Checkpoint(self._spark, self._folder.run)
+        metadata = write_savepoint(self._spark, checkpoint, target)
+        size = sum(size for size, _ in metadata.files.values())
+        self._records.checkpoints.add_savepoint(
+            checkpoint.batch, target.uri, int(begin * 1000), CheckpointFigures(size, size)
+        )
+        return target.uri
+
+
+def _figures(written: list[Any]) -> CheckpointFigures:
+    """What all slots together have written of their state."""
+    size = 0
+    operators: dict[str, list[int]] = {}
+    for figures in written:
+        size += figures["bytes"]
+        for uid, (wrote, changed, entries) in figures["operators"].items():
+            known = operators.setdefault(uid, [0, 0, 0])
+            operators[uid] = [known[0] + wrote, known[1] + changed, known[2] + entries]
+    by_uid = {uid: OperatorFigures(*sums) for uid, sums in operators.items() if uid != "headrace"}
+    return CheckpointFigures(size, sum(wrote for wrote, _, _ in operators.values()), by_uid)

@@ -1,0 +1,53 @@
+"""Which slots restored state belongs to, at whatever parallelism it was stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.runtime.key_groups import key_groups
+from headrace.runtime.redistribution import split_list, union
+from headrace.runtime.state_rows import KEYED, LIST, UNION, WINDOW, Item, RowForm
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Deals the rows of one operator's state out to slots."""
+
+    slots: int
+    parallelism: int
+    max_parallelism: int
+    was: int
+    """The parallelism the operator had."""
+
+    def deal(self, form: RowForm, rows: pa.RecordBatch) -> Iterator[tuple[int, list[Item]]]:
+        """The items for each slot. Of state without keys `rows` must be all there is."""
+        if form.scope in (KEYED, WINDOW):
+            yield from self._by_key(form, rows)
+            return
+        items = form.decode(rows)
+        if form.scope not in (LIST, UNION):  # broadcast: all slots had the same, so may any
+            for slot in range(self.slots):
+                yield slot, items
+            return
+        parts: list[list[Any]] = [[] for _ in range(self.was)]
+        for subtask, values in items:
+            parts[subtask] = values
+        if form.scope == UNION:
+            parts = union(parts, self.parallelism)
+        else:
+            parts = split_list(parts, self.parallelism)
+        for slot, values in enumerate(parts):
+            if values:
+                yield slot, [(None, values)]
+
+    def _by_key(self, form: RowForm, rows: pa.RecordBatch) -> Iterator[tuple[int, list[Item]]]:
+        groups = key_groups(form.keys(rows), self.max_parallelism).cast(pa.int64())
+        # As core.keys.subtask_of, for all rows at once.
+        subtasks = pc.divide(pc.multiply(groups, self.parallelism), self.max_parallelism)
+        for subtask in pc.unique(subtasks).to_pylist():
+            yield subtask, form.decode(rows.filter(pc.equal(subtasks, subtask)))

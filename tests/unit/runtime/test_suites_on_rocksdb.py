@@ -1,0 +1,27 @@
+"""What holds of state in memory holds of state in RocksDB: the same tests, run again there."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SUITES = [
+    "tests/unit/runtime/test_state.py",
+    "tests/unit/runtime/test_ttl.py",
+    "tests/unit/windows",
+    "tests/unit/joins",
+    "tests/transcripts",
+    "tests/windows/test_conformance.py",
+]
+
+
+@pytest.mark.slow
+def test_suites_of_state_pass_on_rocksdb(repository: Path) -> None:
+    plugin = "tests.unit.runtime.rocksdb_everywhere"
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", plugin, "-p", "no:cacheprovider",
+         *SUITES],
+        cwd=repository, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-1000:]
