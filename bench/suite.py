@@ -11,6 +11,7 @@ from bench import data
 from bench.engines import Engine, Run, headrace, pyflink, run, spark
 from bench.figures import Bar, Check, Outcome, ratio
 from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings, whole_runs
+from bench.recovery import recovery
 
 MILLION = 1_000_000
 FEW_KEYS = 10_000
@@ -347,4 +348,9 @@ BENCHMARKS = (
         window_cost("window_session", "jobs/window_session.py", SESSION_KEYS, 2),
     ),
     Benchmark("window_timers", "firing a million timers over registering them", window_timers),
+    Benchmark(
+        "recovery",
+        "first new result after SIGKILL, against a cold start",
+        lambda setting: recovery(setting.repeats, setting.progress),
+    ),
 )

@@ -11,7 +11,7 @@ LAYERS = (
     "examples parity",
     "testing",
     "cep table",
-    "datastream",
+    "datastream state",
     "common metrics",
     "sql",
     "connectors",
@@ -29,7 +29,7 @@ RANK = {package: depth for depth, row in enumerate(LAYERS) for package in row.sp
 
 WEB = ("aiohttp", "django", "fastapi", "flask", "litestar", "starlette", "tornado", "uvicorn")
 ONLY_HERE = {
-    "pyspark": {"spark", "connectors", "formats"},
+    "pyspark": {"spark", "connectors", "formats", "state"},
     "py4j": {"spark"},
     "rocksdict": {"runtime"},
     "sqlglot": {"sql"},

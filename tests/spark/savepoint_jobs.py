@@ -137,8 +137,8 @@ def every_state(env: StreamExecutionEnvironment, valve: Path, splits: int = 1) -
     return keyed.process(EveryState(), Types.STRING()).uid("every-state")
 
 
-def to_files(stream: DataStream, folder: Path) -> None:
+def to_files(stream: DataStream, folder: Path, uid: str = "files") -> None:
     sink = FileSink.for_row_format(str(folder), Encoder.simple_string_encoder())
     stream.sink_to(
         sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy()).build()
-    ).uid("files")
+    ).uid(uid)

@@ -92,9 +92,9 @@ def watched(env: StreamExecutionEnvironment) -> list[SourceLag]:
     client = env.execute_async()
     seen: list[SourceLag] = []
     while not client.get_job_status().result().is_terminal_state():
-        [lag] = client.get_lag().values()
-        if lag.last_batch_ms is not None and lag not in seen:
-            seen.append(lag)
+        for lag in client.get_lag().values():
+            if lag.last_batch_ms is not None and lag not in seen:
+                seen.append(lag)
         time.sleep(0.05)
     client.get_job_execution_result().result()
     return seen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import reduce
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -24,12 +25,17 @@ def _environment() -> StreamExecutionEnvironment:
     return env
 
 
-def _in_process(many: list[Program], *, cut: bool, crash: bool = False) -> Counter[Any]:
+def _in_process(
+    many: list[Program], *, cut: bool, crash: bool = False, rescale: bool = False
+) -> Counter[Any]:
     results: Counter[Any] = Counter()
     for number, program in enumerate(many):
         stream = build(_environment(), program, f"p{number}", cut)
         crashes = range(1, len(program.batches) + 1) if crash else ()
-        results.update(JobHarness().run(stream, crash_after=crashes).values)
+        rescales = dict(zip(range(1, 10), cycle((5, 1, 3, 2)), strict=False)) if rescale else {}
+        results.update(
+            JobHarness().run(stream, crash_after=crashes, rescale_after=rescales).values
+        )
     return results
 
 
@@ -42,11 +48,13 @@ def _on_spark(many: list[Program], *, cut: bool) -> Counter[Any]:
 
 @settings(max_examples=60)
 @given(program=programs())
-def test_cuts_and_crashes_change_nothing_in_process(program: Program) -> None:
-    """One batch, the program's micro-batches, and a restore after each: the same multiset."""
+def test_cuts_crashes_and_rescales_change_nothing_in_process(program: Program) -> None:
+    """One batch, the program's micro-batches, a restore after each, and one at another
+    parallelism: the same multiset."""
     whole = _in_process([program], cut=False)
     assert _in_process([program], cut=True) == whole
     assert _in_process([program], cut=True, crash=True) == whole
+    assert _in_process([program], cut=True, rescale=True) == whole
 
 
 @pytest.mark.slow

@@ -159,7 +159,7 @@ def test_a_stream_holds_three_times_its_memory(
     env.set_parallelism(1)
     env.configuration.set_string(MEMORY, "32mb")
     env.set_state_backend(EmbeddedRocksDBStateBackend())
-    source = Numbers(limit=keys + 2000, step=2000, splits=1)
+    source = Numbers(limit=keys + 2000, step=1000, splits=1)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     found = numbers.key_by(lambda value: value[1] % keys).process(Large(limit), Types.STRING())
     assert Counter(found.execute_and_collect()) == {"right": 2000}

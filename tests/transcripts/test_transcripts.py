@@ -1,4 +1,4 @@
-"""Every transcript on the in-process engine, with and without crashes."""
+"""Every transcript on the in-process engine, with and without crashes and rescales."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def test_in_memory(transcript, crashes):
 def test_in_parallel_subtasks(transcript):
     """The same records, however keys are distributed."""
     run_in_memory(transcript, functions, crashes="logged", parallelism=3)
+
+
+@each_transcript
+@pytest.mark.parametrize("rescales", [(2, 5, 1, 3), (5, 3, 2, 1), (1, 4)], ids=str)
+def test_rescaled_after_every_step(transcript, rescales):
+    """Stopped after every step, and resumed with another number of subtasks."""
+    run_in_memory(transcript, functions, parallelism=rescales[0], rescales=rescales)
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from tests.windows.scripted_jobs import LATE, PANE, labelled, of_kind
 class CaseRun:
     """Drives a window operator through the steps of a case."""
 
-    def __init__(self, case: Case):
+    def __init__(self, case: Case, parallelism: int = 1):
         def build(records: Any) -> Any:
             return labelled(windowing(case["config"], records))
 
-        self.harness = OperatorHarness(build)
+        self.harness = OperatorHarness(build, parallelism=parallelism)
         self._results: list[Any] = []
         self._snapshot = b""
 

@@ -1,4 +1,5 @@
-"""Flink's own window cases: as they are written, and with a new operator after every step."""
+"""Flink's own window cases: as they are written, and with a new operator, or more or fewer, after every
+step."""
 
 from __future__ import annotations
 
@@ -22,6 +23,20 @@ def test_operator(case: Case, renewed: str) -> None:
             if renewed != "as written":
                 compact = renewed == "restored from a full snapshot"
                 run.harness.restore(run.harness.snapshot(compact=compact))
+        if not any("expect_late" in step for step in case["steps"]):
+            run.do({"expect_late": []}, "at the end")
+
+
+@pytest.mark.parametrize("parallelisms", [(2, 5, 1, 3), (1, 3)], ids=str)
+@pytest.mark.parametrize("case", cases("operator"))
+def test_operator_at_another_parallelism_after_every_step(
+    case: Case, parallelisms: tuple[int, ...]
+) -> None:
+    run = CaseRun(case, parallelisms[0])
+    with run.harness:
+        for number, step in enumerate(case["steps"], start=1):
+            run.do(step, f"step {number}")
+            run.harness.rescale(parallelisms[number % len(parallelisms)])
         if not any("expect_late" in step for step in case["steps"]):
             run.do({"expect_late": []}, "at the end")
 

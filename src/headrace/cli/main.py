@@ -10,9 +10,15 @@ import typer
 from headrace import __version__
 from headrace.cli.demo import demo
 from headrace.cli.doctor import doctor
+from headrace.cli.plan import plan
 from headrace.cli.run import run
+from headrace.cli.savepoint import app as savepoint
+from headrace.cli.state import app as state
 
-COMMANDS: tuple[Callable[..., None], ...] = (run, doctor, demo)
+COMMANDS: tuple[Callable[..., None], ...] = (run, plan, doctor, demo)
+GROUPS = {"state": state, "savepoint": savepoint}
+WITH_SCRIPT = (run, plan)
+"""What follows the script on the command line is the script's own."""
 
 
 def _print_version(wanted: bool) -> None:
@@ -37,8 +43,10 @@ def build_app() -> typer.Typer:
     made = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
     made.callback()(_root)
     for command in COMMANDS:
-        # What follows the script of `run` on the command line is the script's own.
-        made.command(context_settings={"allow_interspersed_args": command is not run})(command)
+        own = command not in WITH_SCRIPT
+        made.command(context_settings={"allow_interspersed_args": own})(command)
+    for name, group in GROUPS.items():
+        made.add_typer(group, name=name)
     return made
 
 

@@ -19,31 +19,53 @@ import typer
 from headrace import shim
 from headrace.cli.failures import describe_failure
 from headrace.cli.script import read_script, refuse
+from headrace.jobs.recovery_settings import IGNORE_UNCLAIMED, RECOVERY_PATH
 
 _INTERRUPTED = 130
 
 
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="SCRIPT [ARGS]...", help="The script, and what it finds in sys.argv."),
+]
+ModuleName = Annotated[
+    str | None, typer.Option("--module", "-m", help="Run a module instead of a script.")
+]
+Parallelism = Annotated[
+    int | None,
+    typer.Option("--parallelism", "-p", min=1, help="For jobs that do not set their own."),
+]
+Master = Annotated[
+    str | None, typer.Option(help="Spark master, e.g. local[4] or spark://host:7077.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="A Flink or Spark setting; may be repeated."),
+]
+Savepoint = Annotated[
+    str | None,
+    typer.Option(
+        "--from-savepoint", "-s", "--fromSavepoint", metavar="PATH",
+        help="Start with the state of a savepoint or of a job's checkpoint folder.",
+    ),
+]  # fmt: skip
+AllowNonRestored = Annotated[
+    bool,
+    typer.Option(
+        "--allow-non-restored-state", "-n", "--allowNonRestoredState",
+        help="Drop state there of operators that the job does not have.",
+    ),
+]  # fmt: skip
+
+
 def run(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SCRIPT [ARGS]...", help="The script, and what it finds in sys.argv."
-        ),
-    ] = None,
-    module: Annotated[
-        str | None, typer.Option("--module", "-m", help="Run a module instead of a script.")
-    ] = None,
-    parallelism: Annotated[
-        int | None,
-        typer.Option("--parallelism", "-p", min=1, help="For jobs that do not set their own."),
-    ] = None,
-    master: Annotated[
-        str | None, typer.Option(help="Spark master, e.g. local[4] or spark://host:7077.")
-    ] = None,
-    conf: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="A Flink or Spark setting; may be repeated."),
-    ] = None,
+    words: Words = None,
+    module: ModuleName = None,
+    parallelism: Parallelism = None,
+    master: Master = None,
+    conf: Settings = None,
+    savepoint: Savepoint = None,
+    allow_non_restored_state: AllowNonRestored = False,
     traceback: Annotated[
         bool, typer.Option("--traceback", help="On an error, show headrace's own frames too.")
     ] = False,
@@ -53,12 +75,13 @@ def run(
     Options come before the script; everything after it is the script's own.
     """
     words = list(words or [])
-    os.environ.update(_settings(parallelism, master, conf or []))
+    conf = [*(conf or []), *_recovery(savepoint, allow_non_restored_state)]
+    os.environ.update(settings_of(parallelism, master, conf))
     shim.install()
     if module:
-        code = execute(_module_program(module), words, whole_traceback=traceback)
+        code = execute(module_program(module), words, whole_traceback=traceback)
     else:
-        code = execute(_script_program(words), words[1:], whole_traceback=traceback)
+        code = execute(script_program(words), words[1:], whole_traceback=traceback)
     if code:
         raise typer.Exit(code)
 
@@ -85,10 +108,8 @@ class Program:
 
 def execute(program: Program, arguments: Sequence[str], *, whole_traceback: bool = False) -> int:
     """Run the program as `__main__` and return the exit code, errors already printed."""
-    _enter(program, arguments)
     try:
-        main = _main_module(program)
-        exec(program.code(), vars(main))
+        run_as_main(program, arguments)
     except SystemExit as leaving:
         return _exit_code(leaving)
     except KeyboardInterrupt:
@@ -98,6 +119,13 @@ def execute(program: Program, arguments: Sequence[str], *, whole_traceback: bool
         typer.echo(describe_failure(error, program.typed, whole=whole_traceback), err=True)
         return 1
     return 0
+
+
+def run_as_main(program: Program, arguments: Sequence[str]) -> None:
+    """Run the program as `__main__`; what it raises comes out."""
+    _enter(program, arguments)
+    main = _main_module(program)
+    exec(program.code(), vars(main))
 
 
 def _enter(program: Program, arguments: Sequence[str]) -> None:
@@ -116,7 +144,7 @@ def _main_module(program: Program) -> ModuleType:
     return main
 
 
-def _script_program(words: Sequence[str]) -> Program:
+def script_program(words: Sequence[str]) -> Program:
     if not words:
         raise refuse("name the script to run, e.g. `headrace run job.py`")
     script = read_script(words[0])
@@ -125,7 +153,7 @@ def _script_program(words: Sequence[str]) -> Program:
     return Program(words[0], str(file), str(file.parent), source=script.source)
 
 
-def _module_program(name: str) -> Program:
+def module_program(name: str) -> Program:
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -146,7 +174,18 @@ def _find_module(name: str) -> ModuleSpec | None:
         raise
 
 
-def _settings(
+def _recovery(savepoint: str | None, allow_non_restored: bool) -> list[str]:
+    """Where state comes from, as settings; `headrace run` beats what --conf says."""
+    settings = [] if savepoint is None else [f"{RECOVERY_PATH[0]}={_absolute(savepoint)}"]
+    return [*settings, f"{IGNORE_UNCLAIMED[0]}=true"] if allow_non_restored else settings
+
+
+def _absolute(place: str) -> str:
+    # The script may change its folder.
+    return place if ":" in place else str(Path(place).absolute())
+
+
+def settings_of(
     parallelism: int | None, master: str | None, conf: Sequence[str]
 ) -> Mapping[str, str]:
     """The options as the environment variables that jobs read."""

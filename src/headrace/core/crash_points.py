@@ -1,8 +1,12 @@
 """Named steps of a checkpoint at which a test lets the job die.
 
-    HEADRACE_CRASH_AT=journal.before@3    the step, and the number of the micro-batch
-    HEADRACE_CRASH_MARK=<file>            made when it happens, so that it happens once
+    HEADRACE_CRASH_AT=journal.before@3    the step, and the number of the micro-batch; or several
+    HEADRACE_CRASH_MARK=<file>            <file>.journal.before@3 is made when it happens, so that
+                                          it happens once
     HEADRACE_CRASH_WHOM=job | process     everything in the session, or only who comes by
+
+The planner of a source, a process beside the driver, does not know the number of a micro-batch:
+`offset-log` counts what has been planned, and begun, since the program was started.
 
 Without the first variable a step is an empty call, a few for each micro-batch.
 """
@@ -32,11 +36,14 @@ def _nothing(step: str, batch_id: int) -> None:
 
 
 def _killer(wanted: str, mark: str, whom: str) -> Callable[[str, int], None]:
+    points = set(wanted.split(","))
+
     def die(step: str, batch_id: int) -> None:
-        if f"{step}@{batch_id}" != wanted:
+        point = f"{step}@{batch_id}"
+        if point not in points:
             return
         try:
-            os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+            os.close(os.open(f"{mark}.{point}", os.O_CREAT | os.O_EXCL))
         except FileExistsError:
             return
         for process in _session() if whom == "job" else ():

@@ -7,6 +7,7 @@ from typing import Any, Self
 from headrace.core.config import Configuration
 from headrace.core.execution_config import ExecutionConfig
 from headrace.core.keys import DEFAULT_MAX_PARALLELISM
+from headrace.core.time import Duration
 from headrace.datastream.checkpoint_config import RETENTION, CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
@@ -26,6 +27,8 @@ _CHANGELOG = "state.changelog.enabled"
 _SAVEPOINTS = "execution.checkpointing.savepoint-dir"
 _CHECKPOINTS = "execution.checkpointing.dir"
 _FILES_PER_BATCH = "headrace.stream.files-per-batch"
+_MOST_RECORDS = "headrace.stream.max-records-per-batch"
+_TARGET_BATCH = "headrace.stream.target-batch-duration"
 _RETENTIONS = {
     ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION: Retention.KEEP,
     ExternalizedCheckpointRetention.DELETE_ON_CANCELLATION: Retention.DROP_WHEN_CANCELLED,
@@ -167,7 +170,14 @@ class SettingsMixin:
             interval_ms=self._batch_interval() if enabled else 0,
             retained=self._retained(),
             files_per_batch=self.configuration.get_integer(_FILES_PER_BATCH, 0) or None,
+            target_batch_ms=self._target_batch(),
+            max_records_per_batch=self.configuration.get_integer(_MOST_RECORDS, 0) or None,
         )
+
+    def _target_batch(self) -> int | None:
+        if not self.configuration.contains_key(_TARGET_BATCH):
+            return None
+        return self.configuration.get_duration(_TARGET_BATCH, Duration.of_millis(0)).to_millis()
 
     def _batch_interval(self) -> int:
         """From the begin of a micro-batch to the next: each one is a checkpoint."""

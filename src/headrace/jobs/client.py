@@ -14,6 +14,7 @@ from headrace.errors import InvalidArgument, JobCancelled, Unsupported
 from headrace.jobs.checkpoints import CheckpointHistory
 from headrace.jobs.execution_result import JobExecutionResult
 from headrace.jobs.failover import FailureEntry
+from headrace.jobs.lag import SourceLag
 from headrace.jobs.results import JobResults
 from headrace.jobs.stream_job import Records, StreamJob
 from headrace.jobs.watermarks import OperatorTime
@@ -81,6 +82,10 @@ class JobClient:
         """For each operator how far event time has come, and which split holds it back."""
         return self._results.watermarks()
 
+    def get_lag(self) -> dict[str, SourceLag]:
+        """How far the sources are behind what could be read, by uid."""
+        return {} if self._stream is None else self._stream.lag()
+
     def get_exceptions(self) -> list[FailureEntry]:
         """Why the job failed and was restarted, the latest first."""
         return self._records.exceptions.entries()
@@ -108,14 +113,32 @@ class JobClient:
         stream, directory = self._savable(), self._directory(savepoint_directory)
         return _in_background(lambda: stream.savepoint(directory))
 
+    def query_state(self, uid: str, name: str, key: Any) -> Any:
+        """What a state of the running job holds for a key, as of its last micro-batch.
+
+        A list of a list state, a dict of a map state; of state kept for windows a dict by window;
+        None if there is nothing. The job does not notice.
+        """
+        return self._running("looked into").query_key(uid, name, key)
+
+    def state(self, uid: str, name: str) -> Any:
+        """A Spark DataFrame of a state of the running job, as of its last micro-batch.
+
+        Its columns are those of a savepoint: key_group, key, value, …
+        """
+        return self._running("looked into").state(uid, name)
+
     def _savable(self) -> StreamJob:
+        return self._running("saved")
+
+    def _running(self, done_to_it: str) -> StreamJob:
         if self._stream is None:
             raise Unsupported(
-                "a bounded job that runs as a batch has no state to save", origin=calling_origin(),
-                hint="Enable checkpointing: then it runs as a stream.",
+                f"a bounded job that runs as a batch has no state that could be {done_to_it}",
+                origin=calling_origin(), hint="Enable checkpointing: then it runs as a stream.",
             )  # fmt: skip
         if self._done.done():
-            raise InvalidArgument("the job has ended, so it cannot be saved",
+            raise InvalidArgument(f"the job has ended, so it cannot be {done_to_it}",
                                   origin=calling_origin())  # fmt: skip
         return self._stream
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 
 from headrace.core.crash_points import reach
@@ -10,6 +11,8 @@ from headrace.core.sink import Committer, Sink
 from headrace.jobs.journal import CommitJournal, Committables
 from headrace.operators.sinks import WriteOperator
 from headrace.plan.physical import PhysicalPlan
+
+_LOG = logging.getLogger("headrace")
 
 
 class SinkCommits:
@@ -29,19 +32,41 @@ class SinkCommits:
                     committer.open(task)
                     self._committers[vertex.uid] = committer
 
-    def recover(self, last_committed: int | None) -> None:
+    def recover(self, last_committed: int | None, journal: CommitJournal | None = None) -> None:
         """Finish what an earlier attempt left: commit what was checkpointed, abort the rest."""
-        self._journal.recall()
-        for batch_id in self._journal.pending():
+        own = journal is None
+        journal = journal or self._journal
+        journal.recall(last_committed, required=own and bool(self._committers))
+        for batch_id in journal.pending():
             committed = last_committed is not None and batch_id <= last_committed
-            for uid, prepared in self._journal.prepared(batch_id).items():
+            if committed:
+                reach("sink-commit.before", batch_id)
+            for uid, prepared in journal.prepared(batch_id).items():
                 committer = self._committers.get(uid)
                 if committer is not None and prepared:
                     (committer.recover if committed else committer.abort)(prepared)
-            self._journal.settle(batch_id)
+                elif prepared and committed:
+                    _LOG.warning(
+                        "micro-batch %d left output of a sink with uid %r, which the job no longer "
+                        "has: it stays uncommitted", batch_id, uid,
+                    )  # fmt: skip
+            if committed:
+                reach("sink-commit.after", batch_id)
+                journal.settle(batch_id)
+            else:
+                journal.discard(batch_id)
+        if own and self._committers:
+            journal.begin()
 
     def note(self, batch_id: int, prepared: Committables) -> None:
         """Remember what a micro-batch prepared, before its end is noted anywhere."""
+        if not self._committers:
+            return
+        if self._journal.is_settled(batch_id):  # the job has fallen back behind its own output
+            for uid, unneeded in prepared.items():
+                if unneeded and uid in self._committers:
+                    self._committers[uid].abort(unneeded)
+            return
         reach("journal.before", batch_id)
         self._journal.note(batch_id, prepared)
         reach("journal.after", batch_id)

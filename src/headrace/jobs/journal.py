@@ -3,19 +3,30 @@
 A micro-batch's output is noted before Spark notes that the batch is done, and committed after it:
 whatever runs again in between has not been seen by anybody. A program that comes back finds in the
 journal what is left to commit, and what to throw away.
+
+    batch-<n>    what micro-batch n prepared
+    settled      the last micro-batch whose output is committed; every later one that Spark has
+                 noted as done must have its entry, or output is lost
 """
 
 from __future__ import annotations
 
+import logging
 import pickle
 from typing import Any, Protocol
+from zlib import crc32
+
+from headrace.errors import CorruptState
 
 Committables = dict[str, list[Any]]
 """By the uid of the sink."""
+_LOG = logging.getLogger("headrace")
 
 
 class Folder(Protocol):
     """What the journal asks of a folder."""
+
+    uri: str
 
     def read(self, name: str) -> bytes: ...
 
@@ -32,20 +43,50 @@ class CommitJournal:
     def __init__(self, folder: Folder | None):
         self._folder = folder
         self._entries: dict[int, Committables] = {}
+        self._last_settled = -1
+
+    def begin(self) -> None:
+        """Say that there is a journal, before the first micro-batch of a run."""
+        if self._folder is not None and _SETTLED not in self._folder.names():
+            self._settled(-1)
 
     def note(self, batch_id: int, prepared: Committables) -> None:
         """Remember what a micro-batch prepared."""
         self._entries[batch_id] = prepared
-        if self._folder is not None and prepared:
-            self._folder.write(_name(batch_id), pickle.dumps(prepared, 5))
+        if self._folder is not None:
+            self._folder.write(_name(batch_id), _sealed(pickle.dumps(prepared, 5)))
 
-    def recall(self) -> None:
-        """Read what an earlier process left."""
-        for name in self._folder.names() if self._folder is not None else ():
+    def recall(self, last_committed: int | None, *, required: bool = False) -> None:
+        """Read what an earlier process left; if `required`, a journal there must be."""
+        if self._folder is None:
+            return
+        names = self._folder.names()
+        for name in names:
             if name.startswith(_PREFIX):
-                assert self._folder is not None
-                prepared: Committables = pickle.loads(self._folder.read(name))
-                self._entries[int(name.removeprefix(_PREFIX))] = prepared
+                self._recall_entry(self._folder, name, last_committed)
+        if last_committed is not None and (required or _SETTLED in names):
+            self._require_all(last_committed)
+
+    def _recall_entry(self, folder: Folder, name: str, last_committed: int | None) -> None:
+        batch_id = int(name.removeprefix(_PREFIX))
+        try:
+            self._entries[batch_id] = pickle.loads(_opened(folder, name))
+        except CorruptState as error:
+            if last_committed is not None and batch_id <= last_committed:
+                raise
+            # The batch comes to nothing; only its traces cannot be cleared away.
+            _LOG.warning("%s; what micro-batch %d prepared stays as it is", error.message, batch_id)
+            folder.delete(name)
+
+    def _require_all(self, last_committed: int) -> None:
+        assert self._folder is not None
+        try:
+            settled = self._last_settled = int(_opened(self._folder, _SETTLED))
+        except FileNotFoundError:
+            raise _damaged(self._folder, f"{_SETTLED} is missing") from None
+        for batch_id in range(settled + 1, last_committed + 1):
+            if batch_id not in self._entries:
+                raise _damaged(self._folder, f"{_name(batch_id)} is missing")
 
     def pending(self) -> list[int]:
         """The micro-batches that have an entry, in order."""
@@ -54,15 +95,52 @@ class CommitJournal:
     def prepared(self, batch_id: int) -> Committables:
         return self._entries[batch_id]
 
+    def is_settled(self, batch_id: int) -> bool:
+        """Whether the output of a micro-batch is committed, so that it must not be once more."""
+        return batch_id <= self._last_settled
+
     def settle(self, batch_id: int) -> None:
-        """Forget an entry: its output is committed, or thrown away."""
-        prepared = self._entries.pop(batch_id)
-        if self._folder is not None and prepared:
+        """Forget an entry whose output is committed."""
+        self._settled(batch_id)
+        self.discard(batch_id)
+
+    def discard(self, batch_id: int) -> None:
+        """Forget an entry whose output was thrown away."""
+        del self._entries[batch_id]
+        if self._folder is not None:
             self._folder.delete(_name(batch_id))
+
+    def _settled(self, batch_id: int) -> None:
+        self._last_settled = batch_id
+        if self._folder is not None:
+            self._folder.write(_SETTLED, _sealed(str(batch_id).encode()))
 
 
 _PREFIX = "batch-"
+_SETTLED = "settled"
+_SEED = 0x48524A31
 
 
 def _name(batch_id: int) -> str:
     return f"{_PREFIX}{batch_id}"
+
+
+def _sealed(content: bytes) -> bytes:
+    # With a start of its own: zeros, as a torn file may hold, are no checksum of nothing.
+    return crc32(content, _SEED).to_bytes(4, "big") + content
+
+
+def _opened(folder: Folder, name: str) -> bytes:
+    found = folder.read(name)
+    content = found[4:]
+    if _sealed(content) != found:
+        raise _damaged(folder, f"{name} is not what was written")
+    return content
+
+
+def _damaged(folder: Folder, what: str) -> CorruptState:
+    return CorruptState(
+        f"the journal of prepared output in {folder.uri} is damaged: {what}",
+        hint="Restore it from a copy. Without it, output of the last micro-batches may never be "
+        "committed: start from a savepoint in a new folder to write it again.",
+    )

@@ -14,6 +14,7 @@ from headrace.core.job_id import JobID
 from headrace.core.job_status import JobStatus
 from headrace.jobs.checkpoints import CheckpointHistory
 from headrace.jobs.client import JobClient
+from headrace.jobs.dry_run import Planned, is_planning_only
 from headrace.jobs.execution_result import JobExecutionResult
 from headrace.jobs.failover import ExceptionHistory, run_with_restarts
 from headrace.jobs.journal import CommitJournal
@@ -33,6 +34,8 @@ from headrace.spark.session import Session, get_session
 from headrace.spark.shipment import pack
 from headrace.spark.stream import StreamSettings
 from headrace.spark.stream_inputs import with_positions
+
+_FALL_BACK = "headrace.checkpointing.fall-back"
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,11 @@ def launch(
     on_collect: Mapping[int, CollectListener] | None = None,
 ) -> JobClient:
     """Start a job; the client is how to wait for it or stop it."""
+    plan = with_local_files(plan, settings.stream.files_per_batch)
+    if is_planning_only():
+        raise Planned(with_positions(plan))
     job_id = JobID()
     spark = get_session(settings.spark)
-    plan = with_local_files(plan, settings.stream.files_per_batch)
     records = _records(plan, settings)
     if settings.as_stream or not plan.bounded:
         return _launch_stream(spark, job_id, with_positions(plan), settings, records, on_collect)
@@ -77,6 +82,7 @@ def _records(plan: PhysicalPlan, settings: JobSettings) -> Records:
         settings.checkpoint_timeout_ms,
         settings.tolerable_checkpoint_failures,
         savepoint_directory(configuration),
+        configuration.get_boolean(_FALL_BACK, False),
     )
 
 
@@ -119,7 +125,8 @@ def _launch_batch(
     stopped = Event()
 
     def attempt(_: int) -> None:
-        run_batch(spark, plan, shipment, results.handle)
+        if not results.batches:  # what failed may be the commit alone
+            run_batch(spark, plan, shipment, results.handle)
         results.commits.commit_upto(0)
         results.commits.tick(final=True)
 

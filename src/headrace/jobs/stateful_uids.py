@@ -20,5 +20,5 @@ def warn_of_missing_uids(plan: PhysicalPlan) -> None:
     if nameless:
         _LOG.warning(
             "these operators keep state and have no uid, so it is lost when the graph before them "
-            "changes: %s; name them with .uid(...)", ", ".join(nameless),
+            "changes: %s; name them with .uid(...)", ", ".join(dict.fromkeys(nameless)),
         )  # fmt: skip

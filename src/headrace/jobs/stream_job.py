@@ -16,14 +16,19 @@ from headrace.jobs.checkpoint_entry import CheckpointFigures, OperatorFigures
 from headrace.jobs.checkpoint_watch import CheckpointWatch
 from headrace.jobs.checkpoints import CheckpointHistory
 from headrace.jobs.failover import ExceptionHistory, run_with_restarts
+from headrace.jobs.journal import CommitJournal
+from headrace.jobs.lag import SourceLag, source_lags
 from headrace.jobs.restart import RestartStrategy
 from headrace.jobs.results import JobResults
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.batch import DriverItem
+from headrace.spark.failures import DamagedState
 from headrace.spark.file_store import file_store
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.checkpoint import Checkpoint, last_committed
+from headrace.spark.savepoints.fall_back import fall_back
 from headrace.spark.savepoints.opening import Start, deal_out_on_resume, remove_earlier_runs
+from headrace.spark.savepoints.querying import query_key, state_frame
 from headrace.spark.savepoints.writer import write_savepoint
 from headrace.spark.session import Session
 from headrace.spark.shipment import Shipment
@@ -45,6 +50,8 @@ class Records:
     tolerable_failures: int = 0
     savepoint_directory: str | None = None
     """Where savepoints go that are not told where to go."""
+    fall_back: bool = False
+    """Whether to go on from the checkpoint before the last one if that is damaged."""
     status: JobStatus = JobStatus.RUNNING
     figures: dict[int, list[Any]] = field(default_factory=dict)
     """What slots wrote of their state, by micro-batches that are not committed yet."""
@@ -66,6 +73,7 @@ class StreamJob:
         self._attempt: StreamRun | None = None
         self._begun = threading.Event()
         self._saving = threading.Lock()
+        self._cleaned_up = False
         self._new_attempt: Callable[[], StreamRun] = lambda: StreamRun(
             spark, plan, shipment, self, settings, folder,
             start if not folder.resumes else Start(None, start.positions),
@@ -77,22 +85,25 @@ class StreamJob:
     def run(self) -> None:
         """Run it, again after failures as the restart strategy says."""
         try:
+            self.recover_earlier_runs()
             run_with_restarts(
                 self._run_once, self._records.strategy, self._records.exceptions, self._stopped,
                 started=lambda: self._attempt is not None and self._attempt.query_started,
                 on_status=self._set_status,
             )  # fmt: skip
             with self._saving:  # the job has not ended before its last savepoint is written
-                self._results.commits.tick(final=self._has_ended)
+                self._results.commits.tick(final=True)
         finally:
             self._results.commits.close()
 
     def _set_status(self, status: JobStatus) -> None:
         self._records.status = status
 
-    @property
-    def _has_ended(self) -> bool:
-        return self._attempt is not None and self._attempt.ended_in is not None
+    def recover_earlier_runs(self) -> None:
+        """Commit what runs before this one had checkpointed and not committed."""
+        for run in self._folder.earlier_runs():
+            journal = CommitJournal(run.child("journal"))
+            self._results.commits.recover(last_committed(run), journal)
 
     def _run_once(self, number: int) -> None:
         last = last_committed(self._folder.run)
@@ -103,8 +114,13 @@ class StreamJob:
         self._begun.set()
         if self._stopped.is_set():
             return
-        with self._watch.running():
-            attempt.run()
+        try:
+            with self._watch.running():
+                attempt.run()
+        except DamagedState as damage:
+            if not self._records.fall_back or not fall_back(self._folder.run, damage):
+                raise
+            self._run_once(number)
 
     # What the stream tells.
 
@@ -113,17 +129,19 @@ class StreamJob:
 
     def arrived(self, batch_id: int, items: list[DriverItem]) -> None:
         self._results.handle(batch_id, items)
-        self._records.figures[batch_id] = self._results.take_written()
+        written = self._records.figures[batch_id] = self._results.take_written()
+        if any(figures["union"] for figures in written):
+            # Before the batch is committed: a job that dies right after it must know.
+            deal_out_on_resume(self._folder)
 
     def committed(self, batch_id: int) -> None:
         self._results.commits.commit_upto(batch_id)
         written = self._records.figures.pop(batch_id, [])
         self._watch.complete(batch_id, _figures(written), self._folder.run.uri)
-        if any(figures["union"] for figures in written):
-            deal_out_on_resume(self._folder)
         reach("cleanup.before", batch_id)
-        if batch_id == 0 and self._folder.lasting:
+        if self._folder.lasting and not self._cleaned_up:
             remove_earlier_runs(self._folder)
+            self._cleaned_up = True
         reach("cleanup.after", batch_id)
 
     def idle(self) -> None:
@@ -134,6 +152,11 @@ class StreamJob:
             self._attempt.fail(error)
 
     # What others ask for.
+
+    def lag(self) -> dict[str, SourceLag]:
+        """How far the sources are behind what could be read, by uid."""
+        attempt = self._attempt
+        return {} if attempt is None else source_lags(self._plan, attempt.admission)
 
     def stop(self) -> None:
         """End it where it is."""
@@ -158,6 +181,16 @@ class StreamJob:
             self.stop()
             attempt.watch.settle()
             return self._write(directory)
+
+    def query_key(self, uid: str, name: str, key: Any) -> Any:
+        """What a state holds for a key, as of the last committed micro-batch."""
+        self._at_first_checkpoint()
+        return query_key(self._spark, self._folder.run, uid, name, key)
+
+    def state(self, uid: str, name: str) -> Any:
+        """All rows of a state, as of the last committed micro-batch."""
+        self._at_first_checkpoint()
+        return state_frame(self._spark, self._folder.run, uid, name)
 
     def _wait_for_end(self, attempt: StreamRun) -> None:
         deadline = time.monotonic() + _DRAINED_WITHIN

@@ -14,6 +14,7 @@ from typing import Any
 
 from headrace.core.operator import Batch
 from headrace.memory.clock import ManualClock
+from headrace.memory.snapshot import Place, Snapshot, operators_of
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.envelope import Envelope
 from headrace.runtime.event_time import ANY_SPLIT
@@ -26,8 +27,6 @@ OnItems = Callable[[int, list[DriverItem]], None]
 """Takes the number of a micro-batch and what it sent to the driver."""
 
 _CHUNK_KEYS = 1000
-Place = tuple[int, int]
-"""The level and the slot of a task."""
 
 
 @dataclass
@@ -68,7 +67,7 @@ class MemoryEngine:
         for each in self.tasks():
             each.open()
         if snapshot is not None:
-            self._restore(snapshot)
+            self._restore(pickle.loads(snapshot))
 
     def tasks(self) -> Iterator[LevelTask]:
         """Every task, sources first."""
@@ -84,12 +83,15 @@ class MemoryEngine:
             rows = [row for slot in range(self.plan.parallelism)
                     for row in self._run_slot((level, slot), rows)]  # fmt: skip
         items = [item for _, blob in rows for item in Envelope.decode(blob).driver]
-        for place, task in self._slots.items():
-            changes = task.state.take_changes()
-            if changes:
-                # Pickled at once: a value changed in place later must not change the past.
-                self._logs[place].append(dumps(changes))
+        for place in self._slots:
+            self._log_changes(place)
         self._on_items(self.batches, items)
+
+    def _log_changes(self, place: Place) -> None:
+        changes = self._slots[place].state.take_changes()
+        if changes:
+            # Pickled at once: a value changed in place later must not change the past.
+            self._logs[place].append(dumps(changes))
 
     def _read(self, source: int, task: LevelTask, batch: MicroBatch) -> Iterator[Row]:
         task.begin_batch(self.batches, 0)
@@ -116,20 +118,30 @@ class MemoryEngine:
         yield from task.end_batch()
 
     def snapshot(self, *, compact: bool = False) -> bytes:
-        """All state between two micro-batches: as it was logged, or `compact`ed."""
+        """All state between two micro-batches, for an engine of this or another parallelism: as it
+        was logged, or `compact`ed."""
         if compact:
             self._logs = {
                 place: [dumps(part) for part in task.state.snapshot(_CHUNK_KEYS)]
                 for place, task in self._slots.items()
             }
-        return pickle.dumps((self.batches, self.clock(), self._logs), 5)
+        found = Snapshot(
+            self.batches, self.clock(), self.plan.parallelism, operators_of(self.plan),
+            self._logs, {place: task.state.described() for place, task in self._slots.items()},
+        )  # fmt: skip
+        return pickle.dumps(found, 5)
 
-    def _restore(self, snapshot: bytes) -> None:
-        self.batches, now, self._logs = pickle.loads(snapshot)
-        self.clock.advance_to(max(now, self.clock()))
+    def _restore(self, snapshot: Snapshot) -> None:
+        self.batches = snapshot.batches
+        self.clock.advance_to(max(snapshot.now, self.clock()))
+        if not snapshot.fits(self.plan):
+            snapshot = snapshot.dealt_out(self.plan)
+        self._logs = snapshot.logs
         for place, task in self._slots.items():
             for blob in self._logs[place]:
                 task.state.apply(pickle.loads(blob))
+            task.state.reconcile(snapshot.states[place], by_others=True)
+            self._log_changes(place)
             task.restore_clock()
         for task in self.tasks():
             task.restored = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.checkpointed import writer_part
+from headrace.core.crash_points import reach
 from headrace.core.operator import Batch, Context, Operator
 from headrace.core.printing import to_text
 from headrace.core.sink import Sink, SinkWriter
@@ -79,11 +80,13 @@ class WriteOperator(CheckpointingOperator):
     def end_batch(self) -> None:
         if self._writer is None:
             return
+        reach("sink-pre-commit.before", self.ctx.task.batch_id)
         try:
             committables = self._writer.prepare_commit()
             self._close_writer()
         except Exception as error:
             raise RecordFailure(error, "prepare_commit") from error
+        reach("sink-pre-commit.after", self.ctx.task.batch_id)
         if committables:
             self.ctx.to_driver(("commit", committables))
 

@@ -21,6 +21,9 @@ WATERMARKS, REACHED, CLOCKS = "watermarks", "reached", "clocks"
 _CHANNEL = "#"
 """Before the number of a task, where it is the split of what it sends."""
 
+Member = tuple[str, int, int]
+"""Of a vertex: uid, level and parallelism."""
+
 
 @dataclass
 class CarriedTime:
@@ -32,29 +35,29 @@ class CarriedTime:
     clocks: dict[str, int] = field(default_factory=dict)
 
     def take_in(
-        self, entries: Mapping[str, Mapping[Any, Any]], level: int,
-        origins: Mapping[int, tuple[str, int]],
+        self, entries: Mapping[str, Mapping[Any, Any]], level: int, slot: int,
+        members: Mapping[int, Member],
     ) -> None:  # fmt: skip
-        """Add what one slot of a level knows; `origins` are uid and level by vertex id.
-
-        Of several slots the least counts.
-        """
+        """Add what one slot of a level knows. Of several slots the least counts, and of one that
+        says nothing that its time has not begun."""
         for origin, splits in entries.get(WATERMARKS, {}).items():
-            uid, reports_at = origins[origin]
+            uid, reports_at, _ = members[origin]
             for split, progress in splits.items():
                 if level == 1 and reports_at == 0:
                     known = self.splits.setdefault(uid, {})
                     known[split] = _slower(progress, known.get(split))
                 else:
                     self.passed_on[uid] = _slower(progress, self.passed_on.get(uid))
-        for origin, reached in entries.get(REACHED, {}).items():
-            uid, _ = origins[origin]
-            self.reached[uid] = min(reached, self.reached.get(uid, reached))
-        for uid, clock in entries.get(CLOCKS, {}).items():
-            self.clocks[uid] = min(clock, self.clocks.get(uid, clock))
+        reached, clocks = entries.get(REACHED, {}), entries.get(CLOCKS, {})
+        for id, (uid, its_level, parallelism) in members.items():
+            if its_level > level or (its_level == level and slot >= parallelism):
+                continue
+            _keep_least(self.reached, uid, reached.get(id, MIN_TIMESTAMP))
+            if its_level == level:
+                _keep_least(self.clocks, uid, clocks.get(uid, MIN_TIMESTAMP))
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "reached": _begun(self.reached), "clocks": _begun(self.clocks)}
 
     @staticmethod
     def from_json(found: Mapping[str, Any]) -> CarriedTime:
@@ -71,10 +74,11 @@ class CarriedTime:
             origin.id: told for origin in plan.vertices.values()
             if (told := self._told(plan, origin, level, slot))
         }  # fmt: skip
-        reached = {origin.id: self.reached[origin.uid] for origin in plan.vertices.values()
-                   if origin.uid in self.reached and origin.level <= level}  # fmt: skip
-        clocks = {vertex.uid: self.clocks[vertex.uid] for vertex in plan.at(level)
-                  if vertex.uid in self.clocks}  # fmt: skip
+        known, times = _begun(self.reached), _begun(self.clocks)
+        reached = {origin.id: known[origin.uid] for origin in plan.vertices.values()
+                   if origin.uid in known and origin.level <= level}  # fmt: skip
+        clocks = {vertex.uid: times[vertex.uid] for vertex in plan.at(level)
+                  if vertex.uid in times}  # fmt: skip
         entries = {WATERMARKS: reports, REACHED: reached, CLOCKS: clocks}
         return [(ENGINE_UID, BROADCAST_PREFIX + name, "map", ([], {None: content}, {}))
                 for name, content in entries.items() if content]  # fmt: skip
@@ -112,6 +116,14 @@ class CarriedTime:
 
 def _slower(one: Progress, other: Progress | None) -> Progress:
     return one if other is None else (min(one[0], other[0]), max(one[1], other[1]))
+
+
+def _keep_least(times: dict[str, int], uid: str, time: int) -> None:
+    times[uid] = min(time, times.get(uid, time))
+
+
+def _begun(times: Mapping[str, int]) -> dict[str, int]:
+    return {uid: time for uid, time in times.items() if time != MIN_TIMESTAMP}
 
 
 def engine_entries(changes: Iterable[tuple[str, str, Mapping[Any, Any]]]) -> dict[str, Any]:

@@ -36,12 +36,7 @@ def follow(
 
     `by_others`: another run of the program wrote it, whose classes may have been different ones.
     """
-    if stored.kind != declared.kind:
-        raise IncompatibleState(
-            f"{what} was stored as a {stored.kind} state and is now a {declared.kind} state",
-            hint="Give the new state another name, or keep its kind.",
-        )
-    convert_name, convert = _conversions(stored, declared, what)
+    convert_name, convert = conversions(stored, declared, what)
     if by_others:
         convert = _both(evolve_object, convert)
     if stored.ttl or declared.ttl:
@@ -50,10 +45,15 @@ def follow(
         _rewrite(table, convert_name or _same, convert or _same)
 
 
-def _conversions(
+def conversions(
     stored: Declared, declared: Declared, what: str
 ) -> tuple[Convert | None, Convert | None]:
-    """For the keys of a map, and for values."""
+    """For the keys of a map, and for values; refused if one cannot become the other."""
+    if stored.kind != declared.kind:
+        raise IncompatibleState(
+            f"{what} was stored as a {stored.kind} state and is now a {declared.kind} state",
+            hint="Give the new state another name, or keep its kind.",
+        )
     if stored.type == declared.type:
         return None, None
     old, new = type_from_json(stored.type), type_from_json(declared.type)

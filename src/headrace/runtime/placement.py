@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.runtime.key_groups import key_groups
 from headrace.runtime.redistribution import split_list, union
 from headrace.runtime.state_rows import KEYED, LIST, UNION, WINDOW, Item, RowForm
 
@@ -30,8 +29,8 @@ class Placement:
             yield from self._by_key(form, rows)
             return
         items = form.decode(rows)
-        if form.scope not in (LIST, UNION):  # broadcast: all slots had the same, so may any
-            for slot in range(self.slots):
+        if form.scope not in (LIST, UNION):  # broadcast: all subtasks had the same, so may any
+            for slot in range(self.parallelism):
                 yield slot, items
             return
         parts: list[list[Any]] = [[] for _ in range(self.was)]
@@ -46,8 +45,15 @@ class Placement:
                 yield slot, [(None, values)]
 
     def _by_key(self, form: RowForm, rows: pa.RecordBatch) -> Iterator[tuple[int, list[Item]]]:
-        groups = key_groups(form.keys(rows), self.max_parallelism).cast(pa.int64())
+        for subtask, own in self.rows_by_key(form, rows):
+            yield subtask, form.decode(own)
+
+    def rows_by_key(
+        self, form: RowForm, rows: pa.RecordBatch
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """The rows of keyed state that belong to each slot."""
+        groups = form.key_groups(rows, self.max_parallelism).cast(pa.int64())
         # As core.keys.subtask_of, for all rows at once.
         subtasks = pc.divide(pc.multiply(groups, self.parallelism), self.max_parallelism)
         for subtask in pc.unique(subtasks).to_pylist():
-            yield subtask, form.decode(rows.filter(pc.equal(subtasks, subtask)))
+            yield subtask, rows.filter(pc.equal(subtasks, subtask))

@@ -6,9 +6,11 @@ program (key, window, key of a map, value) have the type that all of the table's
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -107,10 +109,11 @@ class RowForm:
         """Items as rows; `first` is the number of the first of them within its table."""
         free = _free_columns(self.kind, self.scope, self.ttl, items)
         columns: dict[str, pa.Array] = {}
-        if self.scope in (KEYED, WINDOW):
-            columns["key_group"] = key_groups(free["key"], max_parallelism)
         for name, values in free.items():
             columns.update(_encoded(name, self.types[name], values))
+        if self.scope in (KEYED, WINDOW):
+            groups = key_groups(lambda: free["key"], max_parallelism, columns["key"])
+            columns = {"key_group": groups, **columns}
         if self.kind == TIMERS:
             columns["domain"] = pa.array([item[0] for item in items], pa.string())
             columns["time"] = pa.array([item[1] for item in items], pa.int64())
@@ -120,9 +123,16 @@ class RowForm:
             columns["expires_from"] = _ages(self.kind, items)
         return pa.RecordBatch.from_pydict(columns)
 
-    def keys(self, rows: pa.RecordBatch) -> list[Any]:
-        """The keys the rows belong to."""
-        return _decoded("key", self.types["key"], rows)
+    def key_groups(self, rows: pa.RecordBatch, max_parallelism: int) -> pa.Array:
+        """The key groups the rows belong to, whatever they were when they were stored."""
+        return key_groups(
+            lambda: _decoded("key", self.types["key"], rows), max_parallelism, rows.column("key")
+        )
+
+    @property
+    def plain(self) -> bool:
+        """Whether rows can be read without any of the program's classes."""
+        return not any(_holds_pickles(kind) for kind in self.types.values())
 
     def decode(self, rows: pa.RecordBatch) -> list[Item]:
         """The items that rows stand for."""
@@ -144,27 +154,35 @@ class RowForm:
         return list(zip(keys, values, strict=True))
 
 
+def _holds_pickles(kind: TypeInformation) -> bool:
+    return "PICKLED" in json.dumps(type_to_json(kind))
+
+
 def _free_columns(kind: str, scope: str, ttl: bool, items: list[Item]) -> dict[str, list[Any]]:
     """What the program's own objects are put into, by column."""
     columns: dict[str, list[Any]] = {}
-    at = 2 if kind == TIMERS else 0
+    keys = _parts(items, 2 if kind == TIMERS else 0)
     if scope == KEYED:
-        columns["key"] = [item[at] for item in items]
+        columns["key"] = keys
     if scope == WINDOW:
-        columns["key"] = [item[at][0] for item in items]
-        columns["namespace"] = [item[at][1] for item in items]
+        columns["key"] = [key for key, _ in keys]
+        columns["namespace"] = [window for _, window in keys]
     if scope in (LIST, UNION):
-        columns["subtask"] = [item[0] for item in items]
+        columns["subtask"] = keys
     if kind == "map":
-        columns["map_key"] = [item[1] for item in items]
+        columns["map_key"] = _parts(items, 1)
     if kind != TIMERS:
-        stored = [item[-1] for item in items]
+        stored = _parts(items, -1)
         if ttl and kind == "list":
             stored = [[value for _, value in values] for values in stored]
         elif ttl:
             stored = [value for _, value in stored]
         columns["value"] = stored
     return columns
+
+
+def _parts(items: list[Item], at: int) -> list[Any]:
+    return list(map(itemgetter(at), items))
 
 
 def _ages(kind: str, items: list[Item]) -> pa.Array:
@@ -203,14 +221,11 @@ def _decoded(name: str, kind: TypeInformation, rows: pa.RecordBatch) -> list[Any
 def items_of(table: Any) -> Iterator[Item]:
     """All that a table or a queue of timers holds."""
     if table.kind == TIMERS:
-        for part in table.snapshot(10_000):
-            yield from part[0]
-    elif table.kind == "map":
-        for key, entries in table.data.items():
-            for name, value in entries.items():
-                yield key, name, value
-    else:
-        yield from table.data.items()
+        return (timer for part in table.snapshot(10_000) for timer in part[0])
+    if table.kind == "map":
+        return ((key, name, value) for key, entries in table.data.items()
+                for name, value in entries.items())  # fmt: skip
+    return iter(table.data.items())
 
 
 def chunked(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -126,6 +126,11 @@ class SubtaskState:
                 if owner == uid and name.startswith(prefix)}  # fmt: skip
 
     def _state(self, uid: str, name: str, descriptor: StateDescriptor, scope: KeyScope) -> State:
+        if descriptor.name == TIMERS_NAME:
+            raise InvalidArgument(
+                f"a state cannot be called {TIMERS_NAME!r}: timers are kept under this name",
+                origin=calling_origin(),
+            )
         kind = _STORED_AS.get(descriptor.kind, descriptor.kind)
         table: Any = self.table(uid, name, kind)
         self._declared[uid, name] = Declared.of(kind, descriptor)

@@ -161,8 +161,14 @@ class HadoopStore(FileStore):
 
 def file_store(spark: SparkSession, place: str) -> FileStore:
     """The folder a path or an address stands for."""
+    path = local_path(place)
+    return HadoopStore(spark, place) if path is None else LocalStore(path)
+
+
+def local_path(place: str) -> Path | None:
+    """The folder of this machine that a path or an address stands for; None: Spark must know."""
     if place.startswith("file:"):
         place = "/" + place.removeprefix("file:").lstrip("/")
     if "://" in place or place.startswith("viewfs:"):
-        return HadoopStore(spark, place)
-    return LocalStore(Path(place).resolve())
+        return None
+    return Path(place).resolve()

@@ -12,7 +12,6 @@ operators begins a new run with the state of the last.
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -23,10 +22,12 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan
+from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore, LocalStore, file_store
-from headrace.spark.savepoints.checkpoint import last_committed
+from headrace.spark.savepoints.checkpoint import PLAN, last_committed
 
 _NOTE = "job.json"
+POSITIONS = "positions.json"
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class JobFolder:
         self.lasting = lasting
         self.notes = Path(tempfile.mkdtemp(prefix="headrace-"))
         """A local folder for what only this process and those beside it need."""
-        self._note: RunNote | None = self._read()
+        self._note = read_job_note(store)
 
     @property
     def note(self) -> RunNote | None:
@@ -66,6 +67,12 @@ class JobFolder:
 
     def run_store(self, number: int) -> FileStore:
         return self.store.child(f"run-{number}")
+
+    def earlier_runs(self) -> list[FileStore]:
+        """The runs before the current one that have not been cleared away."""
+        assert self._note is not None
+        return [self.run_store(number) for number in range(self._note.run)
+                if self.run_store(number).exists()]  # fmt: skip
 
     @property
     def checkpoint(self) -> str:
@@ -94,7 +101,7 @@ class JobFolder:
         """Say which run is the current one from now on."""
         content = {"output_id": note.output_id, "run": note.run, "shape": note.shape,
                    "restored_from": note.restored_from}  # fmt: skip
-        self.store.write(_NOTE, json.dumps(content).encode())
+        self.store.write(_NOTE, dumped(content))
         self._note = note
 
     def delete(self) -> None:
@@ -106,25 +113,31 @@ class JobFolder:
         if not self.lasting:
             self.store.delete()
 
-    def _read(self) -> RunNote | None:
-        try:
-            text = self.store.read(_NOTE)
-        except FileNotFoundError:
-            if any(name.startswith("run-") for name in self.store.names()):
-                raise CorruptState(
-                    f"the job folder {self.store.uri} has lost its {_NOTE}",
-                    hint="Restore the file from a copy, or start from a savepoint in a new folder.",
-                ) from None
+
+def read_job_note(store: FileStore) -> RunNote | None:
+    """What a job's folder remembers; None if it was never used."""
+    try:
+        found = loaded(store.read(_NOTE))
+        return RunNote(found["output_id"], int(found["run"]), found["shape"],
+                       found["restored_from"])  # fmt: skip
+    except FileNotFoundError:
+        if not any(_has_begun(store.child(name)) for name in store.names()
+                   if name.startswith("run-")):  # fmt: skip
             return None
-        try:
-            found = json.loads(text)
-            return RunNote(found["output_id"], int(found["run"]), found["shape"],
-                           found["restored_from"])  # fmt: skip
-        except (ValueError, KeyError, TypeError):
-            raise CorruptState(
-                f"{self.store.uri}/{_NOTE} is damaged",
-                hint="Restore the file from a copy, or start from a savepoint in a new folder.",
-            ) from None
+        raise _damaged(f"the job folder {store.uri} has lost its {_NOTE}") from None
+    except (ValueError, KeyError, TypeError):
+        raise _damaged(f"{store.uri}/{_NOTE} is damaged") from None
+
+
+def _has_begun(run: FileStore) -> bool:
+    """Whether more has become of a run than its plan, which is written before the note."""
+    return any(name not in (PLAN, POSITIONS) for name in run.names())
+
+
+def _damaged(what: str) -> CorruptState:
+    return CorruptState(
+        what, hint="Restore the file from a copy, or start from a savepoint in a new folder."
+    )
 
 
 def shape_of(plan: PhysicalPlan) -> dict[str, Any]:

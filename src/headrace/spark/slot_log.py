@@ -13,10 +13,12 @@ import uuid
 from collections import Counter
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from headrace.runtime.level_task import LevelTask
 from headrace.runtime.pickling import dumps
+from headrace.runtime.state_rows import RowForm, as_change
 from headrace.runtime.subtask_state import UNION_PREFIX, Changes
 
 STATE = "state"
@@ -36,6 +38,8 @@ class SlotLog:
     def __init__(self, handle: StatefulProcessorHandle):
         self._entries = handle.getMapState(STATE, "entry long", "blob binary")
         self._info: dict[str, Any] = {}
+        self._at_hand: dict[tuple[int, int], bytes] = {}
+        """What was just stored of a savepoint, so that it need not be read again."""
 
     @property
     def version(self) -> int:
@@ -54,7 +58,9 @@ class SlotLog:
         info = self._info
         info.update(level=level, slot=slot)
         info["states"].update(pickle.loads(about))
-        self._entries.updateValue((_chunk_entry(info["chunks"]),), (changes,))
+        entry = _chunk_entry(info["chunks"])
+        self._entries.updateValue((entry,), (changes,))
+        self._at_hand[slot, entry] = changes
         info["chunks"] += 1
         info["snapshot_bytes"] += len(changes)
         self._write_head()
@@ -89,8 +95,11 @@ class SlotLog:
         return True
 
     def _apply(self, task: LevelTask, entry: int) -> None:
-        stored: Any = self._entries.getValue((entry,))
-        task.state.apply(unpacked(bytes(stored[0])))
+        blob = self._at_hand.pop((task.subtask, entry), None)
+        if blob is None:
+            stored: Any = self._entries.getValue((entry,))
+            blob = bytes(stored[0])
+        task.state.apply(unpacked(blob))
 
     def append(self, task: LevelTask, run_id: str) -> tuple[str, dict[str, Any]]:
         """Log what the batch changed; returns the nonce of the new version and what it took."""
@@ -154,8 +163,24 @@ def packed(changes: Changes) -> tuple[bytes, dict[str, int]]:
     return pickle.dumps(list(parts.values()), 5), {uid: len(part) for uid, part in parts.items()}
 
 
+def packed_rows(uid: str, name: str, form: RowForm, rows: pa.RecordBatch) -> bytes:
+    """Rows of a savepoint as a blob: they need not become Python objects on their way."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_batch(rows)
+    return pickle.dumps([(uid, name, form.to_json(), sink.getvalue().to_pybytes())], 5)
+
+
 def unpacked(blob: bytes) -> Changes:
-    return [change for part in pickle.loads(blob) for change in pickle.loads(part)]
+    return [change for part in pickle.loads(blob)
+            for change in (pickle.loads(part) if isinstance(part, bytes) else _from_rows(*part))
+            ]  # fmt: skip
+
+
+def _from_rows(uid: str, name: str, form_json: dict[str, Any], ipc: bytes) -> Changes:
+    form = RowForm.from_json(form_json)
+    return [(uid, name, form.kind, as_change(form.kind, form.decode(rows)))
+            for rows in pa.ipc.open_stream(ipc)]  # fmt: skip
 
 
 def _chunk_entry(chunk: int) -> int:

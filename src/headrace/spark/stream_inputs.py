@@ -14,6 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.functions import col
 
 from headrace.core.checkpointed import source_part
+from headrace.core.crash_points import reach
 from headrace.core.source import (
     Boundedness,
     CollectionSpec,
@@ -200,6 +201,7 @@ class SplitStream(DataSourceStreamReader):
         self._began_at = dict(began_at or {})
         self._bounded = source.boundedness() is Boundedness.BOUNDED
         self._splits_end = source.splits_end
+        self._planned = self._begun = 0
 
     def __getstate__(self) -> dict[str, Any]:
         # Workers get a copy for `read`, which needs nothing; the enumerator stays here.
@@ -223,9 +225,15 @@ class SplitStream(DataSourceStreamReader):
             offers.append((split, at, self._enumerator.latest_position(split, at)))
         ends = self._gate.admit(offers)
         positions.update((split.id, [split.info, ends[split.id]]) for split, _, _ in offers)
-        return _offset(positions)
+        latest = _offset(positions)
+        if latest != start:
+            reach("offset-log.before", self._planned)
+            self._planned += 1
+        return latest
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        reach("offset-log.after", self._begun)
+        self._begun += 1
         begun = _positions(start)
         ranges = []
         silent = []

@@ -53,10 +53,9 @@ class OperatorHarness:
     def __init__(
         self, build: Build, *, inputs: int = 1, parallelism: int = 1, processing_time: int = 0
     ):
-        self._plan = _plan(build, inputs, parallelism)
-        by_uid = {vertex.uid: vertex.id for vertex in self._plan.sources}
-        self._sources = [by_uid[_INPUT.format(side)] for side in range(inputs)]
+        self._build = build
         self._watermarks = [MIN_TIMESTAMP] * inputs
+        self._plan_for(parallelism)
         self._recordings = Recordings()
         self._engine = self._new_engine(ManualClock(processing_time))
 
@@ -198,10 +197,17 @@ class OperatorHarness:
         """All state and timers, for `restore`; `compact` writes only what is there now."""
         return pickle.dumps((self._watermarks, self._engine.snapshot(compact=compact)), 5)
 
-    def restore(self, snapshot: bytes) -> None:
-        """Go on from a snapshot with new instances of the function, in this or a new harness."""
+    def restore(self, snapshot: bytes, *, parallelism: int | None = None) -> None:
+        """Go on from a snapshot with new instances of the function, in this or a new harness, and
+        with another number of subtasks if one is given."""
         self._engine.close()
+        if parallelism is not None:
+            self._plan_for(parallelism)
         self._resume(snapshot)
+
+    def rescale(self, parallelism: int) -> None:
+        """Stop, and go on with another number of subtasks."""
+        self.restore(self.snapshot(), parallelism=parallelism)
 
     def crash(self, *, compact: bool = False) -> None:
         """Lose everything but the state: no function is closed, new instances go on."""
@@ -278,6 +284,12 @@ class OperatorHarness:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _plan_for(self, parallelism: int) -> None:
+        inputs = len(self._watermarks)
+        self._plan = _plan(self._build, inputs, parallelism)
+        by_uid = {vertex.uid: vertex.id for vertex in self._plan.sources}
+        self._sources = [by_uid[_INPUT.format(side)] for side in range(inputs)]
 
     def _new_engine(self, clock: ManualClock, snapshot: bytes | None = None) -> MemoryEngine:
         return MemoryEngine(self._plan, self._take_in, clock=clock, snapshot=snapshot)

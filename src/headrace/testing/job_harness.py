@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
@@ -12,7 +13,7 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.jobs.results import JobResults
 from headrace.jobs.watermarks import OperatorTime
 from headrace.memory.clock import ManualClock
-from headrace.memory.engine import DriverItem, MemoryEngine, MicroBatch
+from headrace.memory.engine import DriverItem, MemoryEngine, MicroBatch, OnItems
 from headrace.memory.inputs import micro_batches
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
@@ -28,6 +29,7 @@ class JobOutput:
     def __init__(self, plan: PhysicalPlan):
         self.printed: list[str] = []
         """The lines of print() sinks."""
+        self._plan = plan
         self._recordings = Recordings()
         self._results = JobResults(plan, print_line=self.printed.append)
 
@@ -35,6 +37,16 @@ class JobOutput:
         self._recordings.take_in(items)
         self._results.handle(batch_id, items)
         self._results.commits.commit_upto(batch_id)
+
+    def handler_for(self, plan: PhysicalPlan) -> OnItems:
+        """Takes the items of another plan of the same job, which may number its vertices anew."""
+        ids = {vertex.uid: vertex.id for vertex in self._plan.vertices.values()}
+        own = {vertex.id: ids[vertex.uid] for vertex in plan.vertices.values()}
+
+        def handle(batch_id: int, items: list[DriverItem]) -> None:
+            self.handle(batch_id, [(own.get(vertex, vertex), *rest) for vertex, *rest in items])
+
+        return handle
 
     def end(self) -> None:
         """Nothing more comes: sinks finish what they have."""
@@ -80,28 +92,39 @@ class JobHarness:
 
     def run(
         self, target: DataStream | StreamExecutionEnvironment, *, batches: Sequence[int] = (),
-        crash_after: Collection[int] = (),
+        crash_after: Collection[int] = (), rescale_after: Mapping[int, int] | None = None,
     ) -> JobOutput:  # fmt: skip
         """Run a stream, or all that an environment would execute, to the end of its sources.
 
         `batches` says how many records of each collection or file go into the first micro-batches;
         the rest follows in one more. After the micro-batches numbered in `crash_after` (from 1)
-        everything but the state is thrown away.
+        everything but the state is thrown away; after those in `rescale_after` the job is stopped
+        and goes on with the parallelism given there.
         """
         physical = _plan(target)
         files = _environment(target)._job_settings().dependencies.cached_files
         output = JobOutput(physical)
-        watched = tapped(physical)
-        engine = MemoryEngine(watched, output.handle, clock=ManualClock(self._start), files=files)
-        for batch in _micro_batches(watched, batches):
+        engine = MemoryEngine(
+            tapped(physical), output.handle, clock=ManualClock(self._start), files=files
+        )
+        for batch in _micro_batches(physical, batches):
             engine.clock.advance_to(engine.clock() + self._tick)
-            engine.run(batch)
+            engine.run(_renumbered(batch, physical, engine.plan))
             if engine.batches in crash_after:
-                state = engine.snapshot()
-                engine = MemoryEngine(watched, output.handle, snapshot=state, files=files)
+                engine = _resumed(engine, engine.plan, output, files)
+            if engine.batches in (rescale_after or ()):
+                engine.close()
+                changed = _plan(target, (rescale_after or {})[engine.batches])
+                engine = _resumed(engine, tapped(changed), output, files)
         engine.close()
         output.end()
         return output
+
+
+def _resumed(
+    engine: MemoryEngine, plan: PhysicalPlan, output: JobOutput, files: Mapping[str, str]
+) -> MemoryEngine:
+    return MemoryEngine(plan, output.handler_for(plan), snapshot=engine.snapshot(), files=files)
 
 
 def _micro_batches(plan: PhysicalPlan, sizes: Sequence[int]) -> list[MicroBatch]:
@@ -116,11 +139,22 @@ def _micro_batches(plan: PhysicalPlan, sizes: Sequence[int]) -> list[MicroBatch]
     return batches
 
 
-def _plan(target: DataStream | StreamExecutionEnvironment) -> PhysicalPlan:
+def _renumbered(batch: MicroBatch, old: PhysicalPlan, new: PhysicalPlan) -> MicroBatch:
+    ids = {vertex.uid: vertex.id for vertex in new.sources}
+    return replace(batch, records={ids[old.vertices[source].uid]: records
+                                   for source, records in batch.records.items()})  # fmt: skip
+
+
+def _plan(
+    target: DataStream | StreamExecutionEnvironment, parallelism: int | None = None
+) -> PhysicalPlan:
     env = _environment(target)
+    settings = env._graph_settings()
+    if parallelism is not None:
+        settings["parallelism"] = parallelism
     if isinstance(target, StreamExecutionEnvironment):
-        return plan(env.builder.peek("harness", **env._graph_settings()))
-    graph = env.builder.view("harness", [target.node_id], **env._graph_settings())
+        return plan(env.builder.peek("harness", **settings))
+    graph = env.builder.view("harness", [target.node_id], **settings)
     return plan(with_recorder(graph, target.node_id))
 
 

@@ -29,15 +29,18 @@ _FAR_BEHIND = 2**40
 
 def run_in_memory(
     transcript: Transcript, functions: ModuleType, *, crashes: Crashes = "none",
-    parallelism: int = 1,
+    parallelism: int = 1, rescales: Sequence[int] = (),
 ) -> None:  # fmt: skip
-    """Do what a transcript says and fail where it is not so; crash after every step if asked."""
+    """Do what a transcript says and fail where it is not so; crash after every step if asked, or
+    go on at the next of the parallelisms in `rescales`, again and again."""
     build = partial(transcript.build, functions)
     with OperatorHarness(build, inputs=transcript.inputs, parallelism=parallelism) as harness:
         for number, step in enumerate(transcript.steps, start=1):
             where = f"{transcript.name}, step {number} ({step.action})"
             _do(harness, step)
-            _check(harness, step, where, ordered=parallelism == 1)
+            _check(harness, step, where, ordered=parallelism == 1 and not rescales)
+            if rescales and step.action != "finish":
+                harness.rescale(rescales[number % len(rescales)])
             if crashes != "none" and step.action != "finish":
                 harness.crash(compact=crashes == "compact")
 

@@ -108,6 +108,19 @@ def test_options_become_settings(headrace):
     assert json.loads(settings["HEADRACE_CONF"]) == {"a.b": "c=d", "e": ""}
 
 
+def test_state_to_start_from(headrace):
+    """Flink's flags become Flink's settings; a path is that of the folder the command runs in."""
+    write("job.py", "import os\nprint(os.environ['HEADRACE_CONF'])")
+    done = headrace("-s", "saved", "-n", "--conf", "a=b", "job.py")
+    assert json.loads(done.output) == {
+        "a": "b",
+        "execution.state-recovery.path": str(Path("saved").absolute()),
+        "execution.state-recovery.ignore-unclaimed-state": "true",
+    }
+    done = headrace("--from-savepoint", "hdfs://host/saved", "job.py")
+    assert json.loads(done.output) == {"execution.state-recovery.path": "hdfs://host/saved"}
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

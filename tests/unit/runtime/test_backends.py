@@ -166,7 +166,7 @@ def test_snapshots_are_cut_by_size(rocksdb: Backend) -> None:
     for table in (value, entries):
         parts = [len(pickle.dumps(part)) for part in table.snapshot(50_000)]
         assert len(parts) > 2
-            assert max(parts) < 12 << 20
+        assert max(parts) < 12 << 20
 
 
 def test_lists_and_maps_that_grow_in_the_cache_are_weighed(rocksdb: Backend) -> None:

@@ -49,8 +49,24 @@ def test_a_damaged_note_is_refused(tmp_path: Path, damage: str) -> None:
         folder_at(tmp_path)
 
 
-def test_a_lost_note_is_no_empty_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["torn", "bit flipped"])
+def test_a_note_that_is_not_what_was_written(tmp_path: Path, how: str) -> None:
+    folder_at(tmp_path).begin(RunNote("first", 0, shape_of(a_plan())))
+    note = tmp_path / "job.json"
+    text = note.read_text()
+    note.write_text(text[:-20] if how == "torn" else text.replace("first", "fir3t"))
+    with pytest.raises(CorruptState, match=r"job\.json is damaged"):
+        folder_at(tmp_path)
+
+
+def test_a_run_that_never_began_is_begun_anew(tmp_path: Path) -> None:
     (tmp_path / "run-0").mkdir()
+    (tmp_path / "run-0/plan.json").touch()
+    assert folder_at(tmp_path).note is None
+
+
+def test_a_lost_note_is_no_empty_start(tmp_path: Path) -> None:
+    (tmp_path / "run-0/checkpoint").mkdir(parents=True)
     with pytest.raises(CorruptState, match=r"has lost its job\.json"):
         folder_at(tmp_path)
 

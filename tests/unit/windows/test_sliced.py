@@ -339,7 +339,7 @@ def test_what_a_worker_remembers_is_dropped_when_its_state_was_replaced():
         harness.take_records()
         (task,) = harness._engine._slots.values()
         task.state.reset()
-        for log in pickle.loads(pickle.loads(before)[1])[2].values():
+        for log in pickle.loads(pickle.loads(before)[1]).logs.values():
             for blob in log:
                 task.state.apply(pickle.loads(blob))
         task.restore_clock()

@@ -73,7 +73,7 @@ class RocksStore:
         return self._opened
 
     def get(self, address: bytes) -> bytes | None:
-        return self._db().get(address)  # type: ignore[return-value]
+        return self._db().get(address)
 
     def write(self, puts: list[tuple[bytes, bytes]], deletes: list[bytes]) -> None:
         from rocksdict import WriteBatch

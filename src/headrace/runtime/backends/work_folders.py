@@ -38,7 +38,9 @@ class WorkFolder:
 def _place(places: Sequence[str]) -> str:
     """One of the places that were asked for, else of Spark's, else where the system keeps such."""
     spark = os.environ.get("SPARK_LOCAL_DIRS", "")
-    candidates = list(places) or [place for place in spark.split(",") if Path(place).is_dir()]
+    candidates = list(places) or [
+        place for place in spark.split(",") if place and Path(place).is_dir()
+    ]
     if not candidates:
         return tempfile.gettempdir()
     chosen = candidates[os.getpid() % len(candidates)]  # the workers of a host share the disks

@@ -10,6 +10,7 @@ from pyspark.sql.functions import col
 
 from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan
+from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore
 from headrace.spark.savepoints.metadata import described_operators
 from headrace.spark.slot_log import STATE
@@ -23,7 +24,7 @@ def note_plan(store: FileStore, plan: PhysicalPlan, job: dict[str, str]) -> None
     sources = [{"uid": v.uid, "kind": type(v.source).__name__} for v in plan.sources]
     content = {"job": job, "parallelism": plan.parallelism, "levels": plan.last_level,
                "operators": described_operators(plan), "sources": sources}  # fmt: skip
-    store.write(PLAN, json.dumps(content, indent=1).encode())
+    store.write(PLAN, dumped(content))
 
 
 class Checkpoint:
@@ -32,7 +33,7 @@ class Checkpoint:
     def __init__(self, spark: SparkSession, store: FileStore, batch: int | None = None):
         self._spark = spark
         self._store = store
-        self.plan: dict[str, Any] = json.loads(store.read(PLAN))
+        self.plan: dict[str, Any] = _plan(store)
         self.batch = self._last_committed() if batch is None else batch
 
     @property
@@ -99,6 +100,16 @@ class Checkpoint:
             lines = self._store.read(f"{folder}/{name}").decode().splitlines()[1:]
             seen.update(dict.fromkeys(json.loads(line)["path"] for line in lines if line))
         return list(seen)
+
+
+def _plan(store: FileStore) -> dict[str, Any]:
+    try:
+        return loaded(store.read(PLAN))
+    except (FileNotFoundError, ValueError):
+        raise CorruptState(
+            f"the checkpoint in {store.uri} is damaged: its {PLAN} is missing or not what was "
+            "written", hint="Restore it from a copy, or start from a savepoint.",
+        ) from None  # fmt: skip
 
 
 def last_committed(store: FileStore) -> int | None:

@@ -7,12 +7,12 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
-from zlib import crc32
 
 from headrace.errors import CorruptState, InvalidArgument
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.carried_time import CarriedTime
-from headrace.runtime.state_rows import RowForm
+from headrace.runtime.state_rows import KEYED, RowForm
+from headrace.spark.checked_json import checksum_of, dumped
 from headrace.spark.file_store import FileStore
 
 METADATA = "_metadata.json"
@@ -32,6 +32,12 @@ class SavedState:
     folder: str
     rows: int = 0
 
+    def is_of(self, piece: Any, form: RowForm) -> bool:
+        """Whether a piece of some slot's state belongs to it."""
+        return (self.operator, self.form.scope, self.name) == (
+            piece.operator, form.scope, piece.name,
+        )  # fmt: skip
+
     def to_json(self) -> dict[str, Any]:
         return {"operator": self.operator, "name": self.name, **self.form.to_json(),
                 "declared": self.declared, "folder": self.folder, "rows": self.rows}  # fmt: skip
@@ -42,9 +48,19 @@ class SavedState:
                           found["declared"], found["folder"], found["rows"])  # fmt: skip
 
 
-def state_folder(operator: str, name: str) -> str:
-    """Where the rows of a state lie, below the savepoint."""
-    return f"state/{quote(operator, safe='')}/{quote(name, safe='')}"
+def state_folder(operator: str, scope: str, name: str) -> str:
+    """Where the rows of a state lie, below the savepoint.
+
+    States of different scopes may have the same name: that of a window and of its key, say.
+    """
+    folder = f"state/{_folder_name(operator)}/{_folder_name(name)}"
+    return folder if scope == KEYED else f"{folder}@{scope}"
+
+
+def _folder_name(text: str) -> str:
+    name = quote(text, safe="")
+    # A dot in front hides a folder, or means another one.
+    return f"%2E{name[1:]}" if name.startswith(".") else name
 
 
 @dataclass(frozen=True)
@@ -71,8 +87,7 @@ class SavepointMetadata:
             "states": [state.to_json() for state in self.states],
             "time": self.time.to_json(), "sources": self.sources, "files": self.files,
         }  # fmt: skip
-        whole = {**content, "checksum": _checksum(content)}
-        store.write(METADATA, json.dumps(whole, indent=1).encode())
+        store.write(METADATA, dumped(content))
 
     @staticmethod
     def read(store: FileStore) -> SavepointMetadata:
@@ -106,7 +121,7 @@ def _checked(store: FileStore) -> dict[str, Any]:
             f"{store.uri} holds a {known[0]!r} of version {known[1]}; this program reads "
             f"{FORMAT!r} up to version {VERSION}", hint="Use the headrace that wrote it, or newer.",
         )  # fmt: skip
-    if checksum != _checksum(found):
+    if checksum != checksum_of(found):
         raise _corrupt(store, "its checksum does not match")
     return found
 
@@ -116,10 +131,6 @@ def _corrupt(store: FileStore, why: str) -> CorruptState:
         f"the savepoint in {store.uri} is damaged: of {METADATA}, {why}",
         hint="Restore the file from a copy, or start from another savepoint or checkpoint.",
     )
-
-
-def _checksum(content: dict[str, Any]) -> int:
-    return crc32(json.dumps(content, sort_keys=True).encode())
 
 
 def _now() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,16 +10,16 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import InvalidArgument
 from headrace.plan.physical import PhysicalPlan
+from headrace.spark.checked_json import dumped
 from headrace.spark.file_store import FileStore, file_store
-from headrace.spark.job_folder import JobFolder, RunNote, shape_of
+from headrace.spark.job_folder import POSITIONS, JobFolder, RunNote, read_job_note, shape_of
 from headrace.spark.savepoints.checkpoint import PLAN, Checkpoint, note_plan
 from headrace.spark.savepoints.matching import require_match
 from headrace.spark.savepoints.metadata import METADATA
 from headrace.spark.savepoints.restore import Restored
-from headrace.spark.savepoints.verification import verify_run
+from headrace.spark.savepoints.verification import read_note, verify_run
 from headrace.spark.savepoints.writer import write_savepoint
 
-_POSITIONS = "positions.json"
 _UNION = "union"
 """Marks a run with union list state: every subtask is given all of it whenever a job starts."""
 _LOG = logging.getLogger("headrace")
@@ -52,7 +51,7 @@ def open_run(
     else:
         verify_run(folder.run)
         if folder.resumes and known.shape == shape and not folder.run.exists(_UNION):
-            return Start(None, _positions(folder.run))
+            return Start(None, read_note(folder.run, POSITIONS))
         return _changed(spark, folder, known, plan, job, allow_non_restored)
     return _begin(folder, plan, job, note, restored, allow_non_restored)
 
@@ -102,14 +101,9 @@ def _begin(
         positions = restored.metadata.sources
     run = folder.run_store(note.run)
     note_plan(run, plan, job)
-    run.write(_POSITIONS, json.dumps(positions).encode())
+    run.write(POSITIONS, dumped(positions))
     folder.begin(note)
     return Start(restored, positions)
-
-
-def _positions(run: FileStore) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run.read(_POSITIONS))
-    return found
 
 
 def opened(spark: SparkSession, path: str, transfer: FileStore) -> Restored:
@@ -120,23 +114,28 @@ def opened(spark: SparkSession, path: str, transfer: FileStore) -> Restored:
     store = file_store(spark, path)
     if store.exists(METADATA):
         return Restored(spark, store)
+    return _transferred(spark, checkpoint_in(store), transfer)
+
+
+def checkpoint_in(store: FileStore) -> FileStore:
+    """The run of a job that a folder holds."""
     run = run_in(store)
     if run is None:
         raise InvalidArgument(
-            f"there is neither a savepoint nor a checkpoint in {path}",
+            f"there is neither a savepoint nor a checkpoint in {store.uri}",
             hint=f"A savepoint has a file {METADATA}, a job's checkpoint folder one named job.json."
             if store.exists() else "There is no such folder: check the path.",
         )  # fmt: skip
-    return _transferred(spark, run, transfer)
+    return run
 
 
 def run_in(store: FileStore) -> FileStore | None:
     """The run that a folder is, or holds: of a run, a job's folder, a checkpoint directory."""
     if store.exists(PLAN):
         return store
-    if store.exists("job.json"):
-        number = json.loads(store.read("job.json"))["run"]
-        return store.child(f"run-{number}")
+    note = read_job_note(store)
+    if note is not None:
+        return store.child(f"run-{note.run}")
     jobs = [name for name in store.names() if name.startswith("job-")]
     if len(jobs) == 1:
         return run_in(store.child(jobs[0]))

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Iterator
 from functools import reduce
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.declared_state import Declared
 from headrace.runtime.placement import Placement
-from headrace.runtime.state_rows import KEYED, WINDOW, as_change, stored_name
-from headrace.runtime.subtask_state import TIMERS
+from headrace.runtime.state_rows import KEYED, WINDOW, as_change
+from headrace.runtime.state_transfer import restored_as
 from headrace.spark.failures import reported
 from headrace.spark.file_store import FileStore
 from headrace.spark.savepoints.metadata import SavedState, SavepointMetadata
 from headrace.spark.savepoints.writer import checksums
 from headrace.spark.shipment import Shipment
-from headrace.spark.slot_log import packed
+from headrace.spark.slot_log import packed, packed_rows
 from headrace.spark.slots import slot_labels
 from headrace.spark.worker import ArrowFunction
 
@@ -39,15 +38,23 @@ class Restored:
 
     def check(self) -> None:
         """Refuse it if a file is missing or is not what was written."""
-        known = self.metadata.files
-        found = checksums(self._spark, self._store, self.metadata.states)
-        for path, sums in known.items():
+        try:
+            found = checksums(self._spark, self._store, self.metadata.states)
+        except Exception as error:  # Hadoop keeps checksums of its own beside local files
+            file = re.search(r"state/[^/\s]+/[^/\s]+/[^/\s]+\.parquet", str(error))
+            raise self._damaged(f"{file[0] if file else 'a file'} cannot be read") from None
+        for path, sums in self.metadata.files.items():
             if found.get(path) != sums:
                 wrong = "is missing" if path not in found else "is not what was written"
-                raise CorruptState(
-                    f"the savepoint in {self._store.uri} is damaged: {path} {wrong}",
-                    hint="Restore the file from a copy, or start from another savepoint.",
-                )
+                raise self._damaged(f"{path} {wrong}")
+        for path in found.keys() - self.metadata.files.keys():  # it would be read, too
+            raise self._damaged(f"{path} is not part of it")
+
+    def _damaged(self, what: str) -> CorruptState:
+        return CorruptState(
+            f"the savepoint in {self._store.uri} is damaged: {what}",
+            hint="Restore the file from a copy, or start from another savepoint.",
+        )
 
     def initial_state(self, shipment: Shipment, plan: PhysicalPlan, level: int) -> DataFrame:
         """What the slots of a level begin with."""
@@ -84,18 +91,26 @@ class Restored:
 
 def _packed(state: SavedState, placement: Placement, shipment: Shipment) -> ArrowFunction:
     form = state.form
-    name = state.name if form.kind == TIMERS else stored_name(form.scope, state.name)
+    name, declared = restored_as(form, state.name, state.declared)
     labels = slot_labels(placement.slots)
-    declared = Declared(form.kind, form.scope if form.kind == TIMERS else state.declared, form.ttl)
     about = pickle.dumps({(state.operator, name): declared}, 5)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with reported():
-            shipment.plan()  # values name their classes, which come with the program
+            if not form.plain:
+                shipment.plan()  # values name their classes, which come with the program
             for rows in batches if form.scope in (KEYED, WINDOW) else _whole(batches):
-                for slot, items in placement.deal(form, rows):
-                    change = as_change(form.kind, items)
-                    yield _row(labels[slot], about, [(state.operator, name, form.kind, change)])
+                for slot, blob in parts(rows):
+                    yield _row(labels[slot], about, blob)
+
+    def parts(rows: pa.RecordBatch) -> Iterator[tuple[int, bytes]]:
+        if form.plain and form.scope in (KEYED, WINDOW):
+            for slot, own in placement.rows_by_key(form, rows):
+                yield slot, packed_rows(state.operator, name, form, own)
+            return
+        for slot, items in placement.deal(form, rows):
+            change = as_change(form.kind, items)
+            yield slot, packed([(state.operator, name, form.kind, change)])[0]
 
     return run
 
@@ -108,7 +123,7 @@ def _whole(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield whole
 
 
-def _row(label: int, about: bytes, changes: Any) -> pa.RecordBatch:
+def _row(label: int, about: bytes, changes: bytes) -> pa.RecordBatch:
     arrays = [pa.array([label], pa.int32()), pa.array([about], pa.binary()),
-              pa.array([packed(changes)[0]], pa.binary())]  # fmt: skip
+              pa.array([changes], pa.binary())]  # fmt: skip
     return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)

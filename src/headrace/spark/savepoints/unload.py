@@ -10,47 +10,47 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from headrace.runtime.carried_time import ENGINE_UID, engine_entries
-from headrace.runtime.declared_state import Declared
-from headrace.runtime.state_rows import (
-    LIST,
-    UNION,
-    Item,
-    RowForm,
-    chunked,
-    items_of,
-    scope_and_name,
-)
-from headrace.runtime.subtask_state import TIMERS, SubtaskState
-from headrace.runtime.tables import Table
+from headrace.runtime.carried_time import ENGINE_UID
+from headrace.runtime.state_rows import RowForm
+from headrace.runtime.state_transfer import SlotState, slot_states, slot_time
+from headrace.runtime.subtask_state import SubtaskState
 from headrace.spark.failures import reported
+from headrace.spark.savepoints.direct_files import write_state
 from headrace.spark.slot_log import HEAD, unpacked
 from headrace.spark.worker import ArrowFunction
 
-PIECES = "operator string, name string, form string, declared string, rows long, batch binary"
+PIECES = """operator string, scope string, name string, form string, declared string, rows long,
+    batch binary"""
 _PIECE_SCHEMA = pa.schema([
-    ("operator", pa.string()), ("name", pa.string()), ("form", pa.string()),
-    ("declared", pa.string()), ("rows", pa.int64()), ("batch", pa.binary()),
+    ("operator", pa.string()), ("scope", pa.string()), ("name", pa.string()),
+    ("form", pa.string()), ("declared", pa.string()), ("rows", pa.int64()), ("batch", pa.binary()),
 ])  # fmt: skip
 TIME = "time"
 """In place of a form: the piece is what a slot knows of time."""
-_CHUNK = 50_000
 
 
 def pieces(
-    entries: DataFrame, slots: int, level: int, max_parallelism: Mapping[str, int]
-) -> DataFrame:
-    """The state of a level's slots, each state in pieces that are Arrow batches."""
+    entries: DataFrame, slots: int, level: int, max_parallelism: Mapping[str, int],
+    folder: str | None = None,
+) -> DataFrame:  # fmt: skip
+    """The state of a level's slots, each state in pieces that are Arrow batches.
+
+    With a folder, that all workers reach, the rows go into files of it, and a piece says which.
+    """
     by_slot = entries.repartition(slots, "label").sortWithinPartitions("label", "entry")
-    return by_slot.mapInArrow(_unload(level, dict(max_parallelism)), PIECES)
+    return by_slot.mapInArrow(_unload(level, dict(max_parallelism), folder), PIECES)
 
 
-def _unload(level: int, max_parallelism: dict[str, int]) -> ArrowFunction:
+def _unload(level: int, max_parallelism: dict[str, int], folder: str | None) -> ArrowFunction:
+    to_pieces = _in_rows if folder is None else partial(_in_files, Path(folder))
+
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with reported():
             label, head, state = None, {}, None
@@ -58,7 +58,7 @@ def _unload(level: int, max_parallelism: dict[str, int]) -> ArrowFunction:
                 columns = (rows.column(n).to_pylist() for n in range(3))
                 for its_label, entry, blob in zip(*columns, strict=True):
                     if its_label != label and state is not None:
-                        yield from _pieces(level, head, state, max_parallelism)
+                        yield from _pieces(level, head, state, max_parallelism, to_pieces)
                         state = None
                     label = its_label
                     if state is None:
@@ -69,52 +69,44 @@ def _unload(level: int, max_parallelism: dict[str, int]) -> ArrowFunction:
                     else:
                         state.apply(unpacked(blob))
             if state is not None:
-                yield from _pieces(level, head, state, max_parallelism)
+                yield from _pieces(level, head, state, max_parallelism, to_pieces)
 
     return run
 
 
 def _pieces(
-    level: int, head: dict[str, Any], state: SubtaskState, max_parallelism: dict[str, int]
-) -> Iterator[pa.RecordBatch]:
-    declared: dict[tuple[str, str], Declared] = head["states"]
-    engine = []
-    for uid, name, table in state.contents_by_state():
-        if uid == ENGINE_UID:
-            if isinstance(table, Table):
-                engine.append((uid, name, table.data))
-            continue
-        known = declared.get((uid, name))
-        scope, plain = scope_and_name(name)
-        if table.kind == TIMERS:
-            scope, plain = str(known.type if known else "keyed"), name
-        ttl = known is not None and known.ttl
-        slot = head["slot"]
-        form = RowForm.observe(table.kind, scope, ttl, chunked(_items(table, scope, slot), _CHUNK))
-        shown = json.dumps(form.to_json(), sort_keys=True)
-        declared_type = json.dumps(known.type if known and table.kind != TIMERS else None)
-        first = 0
-        for items in chunked(_items(table, scope, slot), _CHUNK):
-            batch = form.encode(items, max_parallelism.get(uid, 1), first)
-            first += len(items)
-            yield _piece(uid, plain, shown, declared_type, len(items), _ipc(batch))
-        if not first:
-            yield _piece(uid, plain, shown, declared_type, 0, b"")
-    time = pickle.dumps((level, engine_entries(engine)), 5)
-    yield _piece(ENGINE_UID, "", TIME, "null", 0, time)
+    level: int, head: dict[str, Any], state: SubtaskState, max_parallelism: dict[str, int],
+    to_pieces: Callable[[SlotState, int], Iterator[pa.RecordBatch]],
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    for found in slot_states(state, head["states"], head["slot"]):
+        yield from to_pieces(found, max_parallelism.get(found.operator, 1))
+    time = pickle.dumps((level, head["slot"], slot_time(state)), 5)
+    yield _piece(ENGINE_UID, "", "", TIME, "null", 0, time)
 
 
-def _items(table: Any, scope: str, slot: int) -> Iterator[Item]:
-    if scope not in (LIST, UNION):
-        return items_of(table)
-    return ((slot, values) for _, values in items_of(table))
+def _in_rows(found: SlotState, max_parallelism: int) -> Iterator[pa.RecordBatch]:
+    form = found.form()
+    empty = True
+    for batch in found.rows(form, max_parallelism):
+        empty = False
+        yield _piece(*_about(found, form), batch.num_rows, _ipc(batch))
+    if empty:
+        yield _piece(*_about(found, form), 0, b"")
 
 
-def _piece(
-    uid: str, name: str, form: str, declared: str, rows: int, batch: bytes
-) -> pa.RecordBatch:
-    values = [[uid], [name], [form], [declared], [rows], [batch]]
-    arrays = [pa.array(value, field.type)
+def _in_files(root: Path, found: SlotState, max_parallelism: int) -> Iterator[pa.RecordBatch]:
+    form, rows, file = write_state(found, root, max_parallelism)
+    yield _piece(*_about(found, form), rows, json.dumps(file).encode())
+
+
+def _about(found: SlotState, form: RowForm) -> tuple[str, str, str, str, str]:
+    shown = json.dumps(form.to_json(), sort_keys=True)
+    declared = json.dumps(found.declared_type)
+    return found.operator, found.scope, found.name, shown, declared
+
+
+def _piece(*values: Any) -> pa.RecordBatch:
+    arrays = [pa.array([value], field.type)
               for value, field in zip(values, _PIECE_SCHEMA, strict=True)]  # fmt: skip
     return pa.RecordBatch.from_arrays(arrays, schema=_PIECE_SCHEMA)
 

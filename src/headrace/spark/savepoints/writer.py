@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -20,8 +21,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from headrace.errors import InvalidArgument
 from headrace.runtime.carried_time import CarriedTime
 from headrace.runtime.state_rows import RowForm
-from headrace.spark.file_store import FileStore
+from headrace.spark.file_store import FileStore, LocalStore
 from headrace.spark.savepoints.checkpoint import Checkpoint
+from headrace.spark.savepoints.direct_files import checksums_below, rewrite
 from headrace.spark.savepoints.metadata import (
     METADATA,
     SavedState,
@@ -40,23 +42,51 @@ def write_savepoint(
 ) -> SavepointMetadata:
     """Write what a checkpoint holds; it exists once this has returned."""
     require_free(target)
-    states: list[SavedState] = []
-    time = CarriedTime()
-    if checkpoint.levels:
-        found = _all_pieces(checkpoint).persist(StorageLevel.DISK_ONLY)
-        try:
-            time = _time(found, checkpoint.plan)
-            states = _states(found)
-            _write_states(found, states, target, _max_parallelism(checkpoint.plan))
-        finally:
-            found.unpersist()
+    write = _in_workers if isinstance(target, LocalStore) else _through_spark
+    states, time, files = write(spark, checkpoint, target) if checkpoint.levels else _NOTHING
     metadata = SavepointMetadata(
         checkpoint.plan["job"], checkpoint.batch, checkpoint.parallelism,
-        checkpoint.plan["operators"], states, time, checkpoint.positions(),
-        checksums(spark, target, states),
+        checkpoint.plan["operators"], states, time, checkpoint.positions(), files,
     )  # fmt: skip
     metadata.write(target)
     return metadata
+
+
+Written = tuple[list[SavedState], CarriedTime, dict[str, list[int]]]
+_NOTHING: Written = ([], CarriedTime(), {})
+
+
+def _in_workers(spark: SparkSession, checkpoint: Checkpoint, target: FileStore) -> Written:
+    """Each worker writes what its slot has."""
+    limits = _max_parallelism(checkpoint.plan)
+    found = _all_pieces(checkpoint, target.uri).collect()
+    times = [row.batch for row in found if row.form == TIME]
+    parts = [row for row in found if row.form != TIME]
+    states = merged_states(parts)
+    files: dict[str, list[int]] = {}
+    for row in parts:
+        file = tuple(json.loads(bytes(row.batch)))
+        form = RowForm.from_json(json.loads(row.form))
+        wanted = next((state.form for state in states if state.is_of(row, form)), form)
+        if row.rows and wanted.to_json() != form.to_json():
+            limit = limits.get(row.operator, 1)
+            file = rewrite(Path(target.uri), file[0], form, wanted, limit)
+        if row.rows:
+            files[file[0]] = [file[1], file[2]]
+    return states, _time(times, checkpoint.plan), files
+
+
+def _through_spark(spark: SparkSession, checkpoint: Checkpoint, target: FileStore) -> Written:
+    """Spark writes: it reaches file systems that Python does not."""
+    found = _all_pieces(checkpoint).persist(StorageLevel.DISK_ONLY)
+    try:
+        times = found.filter(col("form") == lit(TIME)).select("batch").collect()
+        states = states_in(found)
+        _write_states(found, states, target, _max_parallelism(checkpoint.plan))
+    finally:
+        found.unpersist()
+    time = _time([row.batch for row in times], checkpoint.plan)
+    return states, time, checksums(spark, target, states)
 
 
 def require_free(target: FileStore) -> None:
@@ -68,9 +98,9 @@ def require_free(target: FileStore) -> None:
         )
 
 
-def _all_pieces(checkpoint: Checkpoint) -> DataFrame:
+def _all_pieces(checkpoint: Checkpoint, folder: str | None = None) -> DataFrame:
     limits = _max_parallelism(checkpoint.plan)
-    levels = [pieces(checkpoint.entries(level), checkpoint.parallelism, level, limits)
+    levels = [pieces(checkpoint.entries(level), checkpoint.parallelism, level, limits, folder)
               for level in range(1, checkpoint.levels + 1)]  # fmt: skip
     return reduce(DataFrame.unionAll, levels)
 
@@ -79,44 +109,56 @@ def _max_parallelism(plan: dict[str, Any]) -> dict[str, int]:
     return {operator["uid"]: operator["max_parallelism"] for operator in plan["operators"]}
 
 
-def _time(found: DataFrame, plan: dict[str, Any]) -> CarriedTime:
-    origins = {operator["id"]: (operator["uid"], operator["level"])
+def _time(blobs: list[Any], plan: dict[str, Any]) -> CarriedTime:
+    members = {operator["id"]: (operator["uid"], operator["level"], operator["parallelism"])
                for operator in plan["operators"]}  # fmt: skip
     time = CarriedTime()
-    for row in found.filter(col("form") == lit(TIME)).select("batch").collect():
-        level, entries = pickle.loads(bytes(row.batch))
-        time.take_in(entries, level, origins)
+    for blob in blobs:
+        level, slot, entries = pickle.loads(bytes(blob))
+        time.take_in(entries, level, slot, members)
     return time
 
 
-def _states(found: DataFrame) -> list[SavedState]:
-    """All states, each in the form that fits what every slot has of it."""
-    by_name: dict[tuple[str, str], SavedState] = {}
+def states_in(found: DataFrame) -> list[SavedState]:
+    """All states that pieces are of."""
     parts = found.filter(col("form") != lit(TIME))
     parts = parts.groupBy("operator", "name", "form", "declared").agg(sum_of("rows").alias("rows"))
-    for row in sorted(parts.collect(), key=lambda row: (row.operator, row.name, -row.rows)):
+    return merged_states(parts.collect())
+
+
+def merged_states(parts: list[Any]) -> list[SavedState]:
+    """All states, each in the form that fits what every slot has of it."""
+    by_name: dict[tuple[str, str, str], SavedState] = {}
+    for row in sorted(parts, key=lambda row: (row.operator, row.name, -row.rows)):
         form = RowForm.from_json(json.loads(row.form))
-        known = by_name.get((row.operator, row.name))
+        identity = row.operator, form.scope, row.name
+        known = by_name.get(identity)
         if known is not None:
             form = known.form if not row.rows else known.form.unified(form)
-        by_name[row.operator, row.name] = SavedState(
+        by_name[identity] = SavedState(
             row.operator, row.name, form, json.loads(row.declared),
-            state_folder(row.operator, row.name), row.rows + (known.rows if known else 0),
+            state_folder(*identity), row.rows + (known.rows if known else 0),
         )  # fmt: skip
     return [state for state in by_name.values() if state.rows]
+
+
+def rows_in(found: DataFrame, state: SavedState, max_parallelism: int) -> DataFrame:
+    """The rows of one state out of the pieces of all."""
+    mine = found.filter(
+        (col("operator") == lit(state.operator))
+        & (col("name") == lit(state.name))
+        & (col("scope") == lit(state.form.scope))
+    ).select("form", "batch")
+    return mine.mapInArrow(
+        rows_of(state.form, max_parallelism), from_arrow_schema(state.form.schema)
+    )
 
 
 def _write_states(
     found: DataFrame, states: list[SavedState], target: FileStore, limits: dict[str, int]
 ) -> None:
     def write(state: SavedState) -> None:
-        mine = found.filter(
-            (col("operator") == lit(state.operator)) & (col("name") == lit(state.name))
-        ).select("form", "batch")
-        rows = mine.mapInArrow(
-            rows_of(state.form, limits.get(state.operator, 1)),
-            from_arrow_schema(state.form.schema),
-        )
+        rows = rows_in(found, state, limits.get(state.operator, 1))
         rows.write.parquet(f"{target.uri}/{state.folder}")
 
     with ThreadPoolExecutor(_WRITTEN_AT_ONCE) as pool:
@@ -127,10 +169,14 @@ def checksums(
     spark: SparkSession, store: FileStore, states: list[SavedState]
 ) -> dict[str, list[int]]:
     """Size and checksum of every file of the states, by its path below the savepoint."""
-    if not states:
+    if isinstance(store, LocalStore):
+        return checksums_below(store.path, [state.folder for state in states])
+    # Folder by folder: whoever lists a tree leaves out names with an underscore in front.
+    folders = [f"{store.uri}/{state.folder}" for state in states if store.exists(state.folder)]
+    if not folders:
         return {}
-    files = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
-    found = files.option("pathGlobFilter", "*.parquet").load(f"{store.uri}/state")
+    files = spark.read.format("binaryFile").option("pathGlobFilter", "*.parquet")
+    found = files.load(folders)
     sums = found.select("path", "content").mapInArrow(_sums(), "path string, size long, sum long")
     return {_below(row.path): [row.size, row.sum] for row in sums.collect()}
 

@@ -1,0 +1,97 @@
+"""No space for a checkpoint: the job fails over, and when there is space again nothing is lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from headrace.jobs.client import JobClient
+from headrace.spark.file_store import LocalStore
+from tests.spark.kill_jobs import build, check_output, environment, prepared, source
+
+BATCHES = 12
+SIZE = "2m"
+
+Eventually = Callable[..., None]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, and a small one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root may make a small file system")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def started(folder: Path, checkpoints: Path) -> JobClient:
+    env = environment(
+        folder, execution_checkpointing_dir=str(checkpoints), restart__strategy_type="fixed-delay",
+        restart__strategy_fixed__delay_attempts="1000",
+        restart__strategy_fixed__delay_delay="1 s",
+    )  # fmt: skip
+    build(env, folder, source(BATCHES, pause=0.2))
+    return env.execute_async("on a small disk")
+
+
+def committed(checkpoints: Path) -> int:
+    return len(list(checkpoints.glob("job-1/run-0/checkpoint/commits/[0-9]*")))
+
+
+@pytest.mark.slow
+def test_a_full_disk(small_disk: Path, tmp_path: Path, eventually: Eventually) -> None:
+    folder = prepared(tmp_path / "job")
+    client = started(folder, small_disk)
+    eventually(lambda: committed(small_disk) >= 3)
+    fill(small_disk / "ballast")
+    eventually(lambda: client.get_exceptions())
+    failure = client.get_exceptions()[-1]
+    assert "no space left" in failure.message.lower()
+    before = committed(small_disk)
+    assert before < BATCHES
+    (small_disk / "ballast").unlink()
+    client.get_job_execution_result().result(timeout=120)
+    check_output(folder, BATCHES)
+
+
+def fill(ballast: Path) -> None:
+    """Leave no byte."""
+    with ballast.open("wb", buffering=0) as file:
+        for size in (1 << 16, 1 << 12, 1):
+            with suppress(OSError):
+                while True:
+                    file.write(b"x" * size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["batch-3", "settled", "progress.json"])
+def test_what_the_driver_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The journal and the notes beside Spark's checkpoint, whatever the machine allows."""
+    folder = prepared(tmp_path / "job")
+    write = LocalStore.write
+    refused = 0
+
+    def sometimes(self: LocalStore, file: str, content: bytes) -> None:
+        nonlocal refused
+        done = committed(folder / "checkpoints") >= 3
+        if file == name and done and refused < 2:
+            refused += 1
+            raise OSError(errno.ENOSPC, "No space left on device", file)
+        write(self, file, content)
+
+    monkeypatch.setattr(LocalStore, "write", sometimes)
+    client = started(folder, folder / "checkpoints")
+    client.get_job_execution_result().result(timeout=120)
+    assert refused == 2
+    assert len(client.get_exceptions()) == 2
+    assert "make space" in client.get_exceptions()[0].stack
+    check_output(folder, BATCHES)
