@@ -12,6 +12,7 @@ from bench.engines import Engine, Run, headrace, pyflink, run, spark
 from bench.figures import Bar, Check, Outcome, ratio
 from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings, whole_runs
 from bench.recovery import recovery
+from bench.state_costs import checkpoints, savepoints
 
 MILLION = 1_000_000
 FEW_KEYS = 10_000
@@ -352,5 +353,15 @@ BENCHMARKS = (
         "recovery",
         "first new result after SIGKILL, against a cold start",
         lambda setting: recovery(setting.repeats, setting.progress),
+    ),
+    Benchmark(
+        "checkpoints",
+        "a keyed counter checkpointed every second, against every 30 s; bytes of a checkpoint",
+        lambda setting: checkpoints(setting.repeats, setting.progress),
+    ),
+    Benchmark(
+        "savepoints",
+        "saving and restoring 5M keys, against Spark writing them as Parquet",
+        lambda setting: savepoints(setting.repeats, setting.progress),
     ),
 )

@@ -124,7 +124,6 @@ def measure(keys: int, folder: Path) -> dict[str, float]:
     saving = timed(save)
     client.cancel().result()
 
-
     rows = spark.read.parquet(f"{path}/state/count/count").persist()
     rows.write.parquet(str(folder / "warm.parquet"))
     writing = timed(lambda: rows.write.parquet(str(folder / "same.parquet")))

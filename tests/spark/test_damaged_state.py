@@ -149,7 +149,7 @@ def test_refused_or_nothing_lost(job: KilledJob, pattern: str, damage: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", ["torn", "empty", "missing"])
 def test_fall_back_by_one(job: KilledJob, damage: str, caplog: pytest.LogCaptureFixture) -> None:
     DAMAGES[damage](job.file(f"checkpoint/state/0/0/{KILLED_IN + 1}.changelog"))
     with caplog.at_level(logging.WARNING, "headrace"):

@@ -86,6 +86,23 @@ class AdmissionNotes:
         unfinished.rename(self._folder / name)
 
 
+class Pace:
+    """When a source may have its next micro-batch: an interval after the last one was planned, or
+    at once if that one could not take all there was."""
+
+    def __init__(self, interval_ms: int, clock: Callable[[], float] = time.monotonic):
+        self._interval = interval_ms / 1000
+        self._clock = clock
+        self._due = 0.0
+
+    def holds_back(self) -> bool:
+        return self._clock() < self._due
+
+    def planned(self, *, is_behind: bool) -> None:
+        """A micro-batch was planned just now."""
+        self._due = 0.0 if is_behind else self._clock() + self._interval
+
+
 Offer = tuple[Split, Any, Any]
 """A split, the position it is at, and how far it could be read."""
 

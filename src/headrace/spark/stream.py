@@ -13,6 +13,7 @@ from pyspark.sql.functions import array, col, element_at, lit
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.core.crash_points import reach
+from headrace.core.source import SplitSpec
 from headrace.errors import HeadraceError
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.envelope import Envelope
@@ -168,9 +169,14 @@ class StreamRun:
             .outputMode("append")
             .option("checkpointLocation", self._folder.checkpoint)
         )  # fmt: skip
-        if self._settings.interval_ms:
+        if self._settings.interval_ms and self._is_paced_by_spark():
             writer = writer.trigger(processingTime=f"{self._settings.interval_ms} milliseconds")
         return writer.start()
+
+    def _is_paced_by_spark(self) -> bool:
+        """Sources with splits keep the interval themselves, so that timers need not wait for it."""
+        kinds = {type(vertex.source) for vertex in self._plan.sources}
+        return not self._plan.bounded and kinds != {SplitSpec}
 
     def _take(self, rows: DataFrame, batch_id: int) -> None:
         envelopes = [Envelope.decode(bytes(row.blob)) for row in rows.collect()]
@@ -206,6 +212,7 @@ class StreamRun:
                 self._settings.files_per_batch,
                 str(self._folder.notes / "admission"),
                 began_at=self._start_with.positions.get(vertex.uid),
+                interval_ms=0 if self._is_paced_by_spark() else self._settings.interval_ms,
             ).mapInArrow(read_source(shipment, vertex.id, final=False, keep=True), SCHEMA)
             for vertex in plan.sources
         ]

@@ -29,7 +29,7 @@ from headrace.core.source import (
 from headrace.errors import SourceUnavailable, Unsupported
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.source_task import encode_ranges
-from headrace.spark.admission_notes import AdmissionNotes, Gate
+from headrace.spark.admission_notes import AdmissionNotes, Gate, Pace
 from headrace.spark.alignment import waiting
 from headrace.spark.shipment import Shipment
 
@@ -37,12 +37,13 @@ from headrace.spark.shipment import Shipment
 def stream_input(
     spark: SparkSession, vertex: Vertex, shipment: Shipment, alignment: str,
     files_per_batch: int | None = None, admission: str | None = None,
-    began_at: Mapping[str, Any] | None = None,
+    began_at: Mapping[str, Any] | None = None, interval_ms: int = 0,
 ) -> DataFrame:  # fmt: skip
     """The rows of a source as they come; one column, as in a batch.
 
     `alignment` and `admission` are where the driver notes what shall wait. `began_at` is where the
-    source stood in the savepoint that the job started from.
+    source stood in the savepoint that the job started from. An endless source with splits starts a
+    micro-batch every `interval_ms`, or at once while it is behind.
     """
     spec = vertex.source
     match spec:
@@ -57,7 +58,7 @@ def stream_input(
         case SplitSpec():
             name = f"headrace_{vertex.id}_{vertex.uid}"
             spark.dataSource.register(
-                _data_source(name, shipment, vertex.id, alignment, admission, began_at)
+                _data_source(name, shipment, vertex.id, alignment, admission, began_at, interval_ms)
             )
             return spark.readStream.format(name).load()
         case _:
@@ -152,6 +153,7 @@ def _data_source(
     alignment: str,
     admission: str | None,
     began_at: Mapping[str, Any] | None,
+    interval_ms: int,
 ) -> type[DataSource]:
     """A Spark data source whose rows say what to read; level 0 does the reading.
 
@@ -177,6 +179,7 @@ def _data_source(
                 notes,
                 vertex,
                 (began_at or {}).get("splits"),
+                Pace(interval_ms),
             )
 
     return SplitsSource
@@ -192,7 +195,7 @@ class SplitStream(DataSourceStreamReader):
     def __init__(
         self, source: Source[Any], waiting: Callable[[], set[str]] = set,
         notes: AdmissionNotes | None = None, vertex: int = 0,
-        began_at: Mapping[str, Any] | None = None,
+        began_at: Mapping[str, Any] | None = None, pace: Pace | None = None,
     ):  # fmt: skip
         self._enumerator = source_part(source.create_enumerator())
         self._waiting = waiting
@@ -201,6 +204,8 @@ class SplitStream(DataSourceStreamReader):
         self._began_at = dict(began_at or {})
         self._bounded = source.boundedness() is Boundedness.BOUNDED
         self._splits_end = source.splits_end
+        # Who waits for a bounded source must not take a pause for its end.
+        self._pace = Pace(0) if self._bounded or pace is None else pace
         self._planned = self._begun = 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -214,6 +219,8 @@ class SplitStream(DataSourceStreamReader):
         return _offset({**fresh, **self._began_at})
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+        if self._pace.holds_back():
+            return start
         positions = _positions(start)
         waiting = self._waiting()
         offers = []
@@ -229,6 +236,8 @@ class SplitStream(DataSourceStreamReader):
         if latest != start:
             reach("offset-log.before", self._planned)
             self._planned += 1
+            cut = any(ends[split.id] != available for split, _, available in offers)
+            self._pace.planned(is_behind=cut)
         return latest
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:

@@ -31,7 +31,7 @@ from headrace.spark.admission import (
     BatchSize,
     target_seconds,
 )
-from headrace.spark.admission_notes import AdmissionNotes, Gate, shared
+from headrace.spark.admission_notes import AdmissionNotes, Gate, Pace, shared
 from headrace.spark.stream_inputs import SplitStream
 from headrace.testing.sources import ScriptedSource
 
@@ -420,3 +420,15 @@ class TestTheWholeLoop:
         again.admission.batch_ended()  # a repeated micro-batch is not planned anew
         assert again.admission.limits == before
         assert again.admission.last_batch_ms is None
+
+
+def test_an_endless_source_keeps_the_interval_unless_it_is_behind() -> None:
+    now = 0.0
+    pace = Pace(1000, lambda: now)
+    assert not pace.holds_back()
+    pace.planned(is_behind=False)
+    assert pace.holds_back()
+    now = 1.0
+    assert not pace.holds_back()
+    pace.planned(is_behind=True)
+    assert not pace.holds_back()

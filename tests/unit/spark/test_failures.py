@@ -88,6 +88,7 @@ def run(tmp_path: Path) -> LocalStore:
         store.write(f"checkpoint/offsets/{batch}", b"v1\n{}\n{}")
         store.write(f"checkpoint/commits/{batch}", b"v1\n{}")
         store.write(f"checkpoint/commits/.{batch}.crc", b"crc")
+        store.write(f"checkpoint/state/0/0/{batch + 1}.changelog", b"changes")
     store.write("checkpoint/offsets/4", b"v1\n{}\n{}")
     note_progress(store, 3)
     return store
@@ -111,6 +112,15 @@ def test_no_falling_back_if_that_does_not_help(run: LocalStore, version: int) ->
     assert not fall_back(run, damaged(version))
     assert not fall_back(run, DamagedState("broken", None))
     assert run.exists("checkpoint/commits/3")
+
+
+@pytest.mark.parametrize("lost", [b"", None])
+def test_spark_does_not_always_name_the_file(run: LocalStore, lost: bytes | None) -> None:
+    if lost is None:
+        run.delete("checkpoint/state/0/0/4.changelog")
+    else:
+        run.write("checkpoint/state/0/0/4.changelog", lost)
+    assert fall_back(run, DamagedState("broken", None))
 
 
 def test_no_falling_back_behind_the_first(tmp_path: Path) -> None:

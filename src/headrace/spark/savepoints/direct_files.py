@@ -26,6 +26,7 @@ _ROWS_AT_ONCE = 500_000
 """Rows of a row group: enough to compress well, few enough to read in parts."""
 
 _READ_AT_ONCE = 4
+_ALL = -1
 
 FileNote = tuple[str, int, int]
 """Path below the savepoint, size and checksum."""
@@ -53,6 +54,25 @@ def rewrite(root: Path, below: str, old: RowForm, new: RowForm, max_parallelism:
                    for batch in file.iter_batches(_ROWS_AT_ONCE))  # fmt: skip
         _, size, checksum = _write(root / below, new, batches)
     return below, size, checksum
+
+
+def row_groups(root: Path, folder: str, *, whole: bool) -> list[tuple[str, int]]:
+    """The parts of a state that can be read apart; a folder and -1 for all of it."""
+    if whole:
+        return [(folder, _ALL)]
+    return [(str(file.relative_to(root)), group)
+            for file in sorted((root / folder).glob("*.parquet"))
+            for group in range(pq.read_metadata(file).num_row_groups)]  # fmt: skip
+
+
+def rows_in_file(path: Path, group: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of a row group, or of all files of a folder."""
+    for file in sorted(path.glob("*.parquet")) if group == _ALL else [path]:
+        with pq.ParquetFile(file) as parquet:
+            groups = range(parquet.num_row_groups) if group == _ALL else [group]
+            for each in groups:
+                rows = parquet.read_row_group(each, columns=columns).combine_chunks()
+                yield from rows.to_batches(max_chunksize=_ROWS_AT_ONCE)
 
 
 def checksums_below(root: Path, folders: list[str]) -> dict[str, list[int]]:

@@ -7,7 +7,7 @@ import logging
 from headrace.spark.failures import DamagedState
 from headrace.spark.file_store import FileStore
 from headrace.spark.savepoints.checkpoint import last_committed
-from headrace.spark.savepoints.verification import note_progress
+from headrace.spark.savepoints.verification import as_written, note_progress
 
 _LOG = logging.getLogger("headrace")
 
@@ -19,9 +19,9 @@ def fall_back(run: FileStore, damage: DamagedState) -> bool:
     of that batch that is committed stays; what it prepares this time is thrown away.
     """
     last = last_committed(run)
-    if last is None or last < 1 or damage.version != last + 1:
+    if last is None or last < 1 or not run.exists(f"checkpoint/offsets/{last - 1}"):
         return False
-    if not run.exists(f"checkpoint/offsets/{last - 1}"):
+    if damage.version != last + 1 and (damage.version is not None or _is_whole(run, last + 1)):
         return False
     _LOG.warning(
         "checkpoint %d in %s is damaged, the job goes on from checkpoint %d: %s",
@@ -35,3 +35,21 @@ def fall_back(run: FileStore, damage: DamagedState) -> bool:
                 run.delete(f"checkpoint/{folder}/{name}")
                 run.delete(f"checkpoint/{folder}/.{name}.crc")
     return True
+
+
+def _is_whole(run: FileStore, version: int) -> bool:
+    """Whether every slot has what it wrote for a version of its state, as far as can be seen."""
+    slots = [f"checkpoint/state/{level}/{slot}" for level in _numbers(run, "checkpoint/state")
+             for slot in _numbers(run, f"checkpoint/state/{level}")]  # fmt: skip
+    for slot in slots:
+        files = {f"{version}.changelog", f"{version}.zip"} & set(run.names(slot))
+        contents = {f"{slot}/{file}": run.read(f"{slot}/{file}") for file in files}
+        if not contents or not all(contents.values()):
+            return False
+        if not all(as_written(run, name, content) for name, content in contents.items()):
+            return False
+    return True
+
+
+def _numbers(run: FileStore, folder: str) -> list[str]:
+    return [name for name in run.names(folder) if name.isdigit()]

@@ -77,7 +77,7 @@ def _require_log(run: FileStore, name: str, *, header: bool = True) -> bytes:
         raise _damaged(run, f"{name} is missing") from None
     if not _whole(content, header):
         raise _damaged(run, f"{name} cannot be read")
-    if not _as_written(run, name, content):
+    if not as_written(run, name, content):
         raise _damaged(run, f"{name} is not what was written")
     return content
 
@@ -96,7 +96,7 @@ def _whole(content: bytes, header: bool) -> bool:
     return bool(lines) and (not header or len(lines) > 1)
 
 
-def _as_written(run: FileStore, name: str, content: bytes) -> bool:
+def as_written(run: FileStore, name: str, content: bytes) -> bool:
     """Whether a file fits the checksums beside it, where there are any."""
     folder, _, file = name.rpartition("/")
     try:
@@ -118,7 +118,7 @@ def _require_description(run: FileStore, state: str) -> None:
             raise _damaged(run, f"{folder} is missing or empty")
         for name in names:
             content = run.read(f"{folder}/{name}")
-            if not content or not _as_written(run, f"{folder}/{name}", content):
+            if not content or not as_written(run, f"{folder}/{name}", content):
                 raise _damaged(run, f"{folder}/{name} is not what was written")
 
 
@@ -148,7 +148,7 @@ def _drop_torn_plans(run: FileStore, committed: int) -> None:
             continue
         name = f"checkpoint/offsets/{number}"
         content = run.read(name)
-        if not _whole(content, True) or not _as_written(run, name, content):
+        if not _whole(content, True) or not as_written(run, name, content):
             _LOG.warning(
                 "the plan of micro-batch %s in %s is damaged; it is made anew", number, run.uri
             )

@@ -1,0 +1,92 @@
+"""What is committed, what is thrown away, and what must not be committed once more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.core.sink import Committer, Sink, SinkWriter
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.errors import CorruptState
+from headrace.jobs.commits import SinkCommits
+from headrace.jobs.journal import CommitJournal
+from headrace.plan.planner import plan
+from headrace.spark.file_store import LocalStore
+
+CALLS: list[tuple[str, list[Any]]] = []
+
+
+class Recorded(Sink[Any]):
+    def create_writer(self, task: Any) -> SinkWriter[Any]:
+        raise NotImplementedError
+
+    def create_committer(self) -> Committer[Any]:
+        return _Recorder()
+
+
+class _Recorder(Committer[Any]):
+    def commit(self, committables: list[Any]) -> None:
+        CALLS.append(("commit", committables))
+
+    def recover(self, committables: list[Any]) -> None:
+        CALLS.append(("recover", committables))
+
+    def abort(self, committables: list[Any]) -> None:
+        CALLS.append(("abort", committables))
+
+
+@pytest.fixture(autouse=True)
+def nothing_called() -> None:
+    CALLS.clear()
+
+
+def commits(folder: Path) -> SinkCommits:
+    """As a program that was started anew has them."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection([1]).sink_to(Recorded()).uid("sink")
+    planned = plan(env.builder.take("job", **env._graph_settings()))
+    return SinkCommits(planned, CommitJournal(LocalStore(folder)))
+
+
+def two_batches(folder: Path) -> SinkCommits:
+    made = commits(folder)
+    made.recover(None)
+    for batch in (0, 1):
+        made.note(batch, {"sink": [batch]})
+    return made
+
+
+def test_what_is_checkpointed_is_committed(tmp_path: Path) -> None:
+    made = two_batches(tmp_path)
+    made.commit_upto(0)
+    assert CALLS == [("commit", [0])]
+    made.commit_upto(1)
+    assert CALLS == [("commit", [0]), ("commit", [1])]
+
+
+def test_a_restart_commits_or_aborts(tmp_path: Path) -> None:
+    two_batches(tmp_path)
+    commits(tmp_path).recover(0)
+    assert CALLS == [("recover", [0]), ("abort", [1])]
+    commits(tmp_path).recover(0)
+    assert len(CALLS) == 2
+
+
+def test_a_lost_journal(tmp_path: Path) -> None:
+    two_batches(tmp_path).commit_upto(1)
+    LocalStore(tmp_path).delete()
+    with pytest.raises(CorruptState, match="settled is missing"):
+        commits(tmp_path).recover(1)
+
+
+def test_after_falling_back_output_is_not_committed_twice(tmp_path: Path) -> None:
+    two_batches(tmp_path).commit_upto(1)
+    again = commits(tmp_path)
+    again.recover(0)
+    again.note(1, {"sink": ["once more"]})
+    again.commit_upto(1)
+    again.note(2, {"sink": [2]})
+    again.commit_upto(2)
+    assert CALLS == [("commit", [0]), ("commit", [1]), ("abort", ["once more"]), ("commit", [2])]
