@@ -15,7 +15,7 @@ from headrace.jobs.client import JobClient
 from headrace.spark.file_store import LocalStore
 from tests.spark.kill_jobs import build, check_output, environment, prepared, source
 
-BATCHES = 12
+BATCHES = 10
 SIZE = "2m"
 
 Eventually = Callable[..., None]
@@ -33,13 +33,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def started(folder: Path, checkpoints: Path) -> JobClient:
+def started(folder: Path, checkpoints: Path, pause: float = 0) -> JobClient:
     env = environment(
         folder, execution_checkpointing_dir=str(checkpoints), restart__strategy_type="fixed-delay",
         restart__strategy_fixed__delay_attempts="1000",
         restart__strategy_fixed__delay_delay="1 s",
     )  # fmt: skip
-    build(env, folder, source(BATCHES, pause=0.2))
+    build(env, folder, source(BATCHES, pause))
     return env.execute_async("on a small disk")
 
 
@@ -50,7 +50,7 @@ def committed(checkpoints: Path) -> int:
 @pytest.mark.slow
 def test_a_full_disk(small_disk: Path, tmp_path: Path, eventually: Eventually) -> None:
     folder = prepared(tmp_path / "job")
-    client = started(folder, small_disk)
+    client = started(folder, small_disk, pause=0.2)
     eventually(lambda: committed(small_disk) >= 3)
     fill(small_disk / "ballast")
     eventually(lambda: client.get_exceptions())
@@ -73,7 +73,7 @@ def fill(ballast: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["batch-3", "settled", "progress.json"])
+@pytest.mark.parametrize("name", ["batch-4", "settled", "progress.json"])
 def test_what_the_driver_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """The journal and the notes beside Spark's checkpoint, whatever the machine allows."""
     folder = prepared(tmp_path / "job")
@@ -92,6 +92,7 @@ def test_what_the_driver_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     client = started(folder, folder / "checkpoints")
     client.get_job_execution_result().result(timeout=120)
     assert refused == 2
-    assert len(client.get_exceptions()) == 2
-    assert "make space" in client.get_exceptions()[0].stack
+    assert client.get_exceptions()
+    for failure in client.get_exceptions():
+        assert "the disk is full" in failure.message
     check_output(folder, BATCHES)

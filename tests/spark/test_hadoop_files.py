@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -21,8 +22,10 @@ LinesOf = Callable[[Path], Counter[str]]
 def elsewhere(spark: SparkSession, tmp_path: Path) -> str:
     """An address of Hadoop's view file system; what lies there is in a folder of the test."""
     (tmp_path / "elsewhere").mkdir()
-    spark.conf.set("fs.viewfs.mounttable.test.link./data", f"file://{tmp_path}/elsewhere")
-    return "viewfs://test/data"
+    name = f"test-{uuid.uuid4().hex}"  # Hadoop remembers file systems by name
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set(f"fs.viewfs.mounttable.{name}.link./data", f"file://{tmp_path}/elsewhere")
+    return f"viewfs://{name}/data"
 
 
 def test_small_files(spark: SparkSession, elsewhere: str, tmp_path: Path) -> None:
@@ -56,7 +59,7 @@ def test_a_job_is_saved_and_rescaled(elsewhere: str, tmp_path: Path, lines_of: L
         valve.write_text(str(limit))
         to_files(every_state(env, valve), out)
         client = env.execute_async()
-        wait_until(lambda: lines(out, lines_of).total() >= limit)
+        wait_until(lambda wanted=limit: lines(out, lines_of).total() >= wanted)
         path = client.stop_with_savepoint(False, f"{elsewhere}/savepoints").result(120)
         client.get_job_execution_result().result(60)
         assert path.startswith(f"{elsewhere}/savepoints/")

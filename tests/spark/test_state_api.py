@@ -22,6 +22,7 @@ from headrace.datastream.state import (
 from headrace.errors import CorruptState, InvalidArgument
 from headrace.jobs.client import JobClient
 from headrace.state import SavepointWriter, read_savepoint
+from headrace.state.sql import query
 from tests.spark.conftest import wait_until
 from tests.spark.savepoint_jobs import Tap, every_state, expected, settings, to_files
 
@@ -234,3 +235,12 @@ def test_what_no_state_can_be(spark: SparkSession, tmp_path: Path) -> None:
     ]:
         with pytest.raises(InvalidArgument, match=message):
             SavepointWriter.new().with_state("a", "b", frame, kind, value_type=given)
+
+
+def test_sql(spark: SparkSession, tmp_path: Path) -> None:
+    """Tables go by their short names and by uid and name; a mistake names them all."""
+    reader = read_savepoint(bootstrapped(spark, tmp_path / "made"))
+    for table in ("everything_count", '"everything"."count"'):
+        assert query(reader, f"SELECT sum(value) AS s FROM {table}").to_pylist() == [{"s": 406}]
+    with pytest.raises(InvalidArgument, match="everything_marks"):
+        query(reader, "SELECT 1 FROM elsewhere")

@@ -17,6 +17,7 @@ from headrace.datastream.checks import instance_of, type_info
 from headrace.datastream.environment_settings import SettingsMixin
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.graph_builder import GraphBuilder
+from headrace.datastream.source_stream import TimedSource
 from headrace.datastream.state_backend import backend_choice
 from headrace.datastream.stream import DataStream
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
@@ -108,7 +109,7 @@ class StreamExecutionEnvironment(SettingsMixin):
             )
         if watermark_strategy.kind == "none" and watermark_strategy.assigner is None:
             return stream
-        return stream.assign_timestamps_and_watermarks(watermark_strategy)
+        return TimedSource(stream, stream.assign_timestamps_and_watermarks(watermark_strategy))
 
     def socket_text_stream(self, hostname: str, port: int) -> DataStream:
         """The lines a TCP server sends; what was read before a failure cannot be read again."""

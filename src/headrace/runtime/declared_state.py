@@ -50,10 +50,7 @@ def conversions(
 ) -> tuple[Convert | None, Convert | None]:
     """For the keys of a map, and for values; refused if one cannot become the other."""
     if stored.kind != declared.kind:
-        raise IncompatibleState(
-            f"{what} was stored as a {stored.kind} state and is now a {declared.kind} state",
-            hint="Give the new state another name, or keep its kind.",
-        )
+        raise changed_kind(what, stored.kind, declared.kind)
     if stored.type == declared.type:
         return None, None
     old, new = type_from_json(stored.type), type_from_json(declared.type)
@@ -61,6 +58,14 @@ def conversions(
         return (migration(old.key_type_info, new.key_type_info, f"the key of {what}"),
                 migration(old.value_type_info, new.value_type_info, what))  # fmt: skip
     return None, migration(old, new, what)
+
+
+def changed_kind(what: str, was: str, is_: str) -> IncompatibleState:
+    """A state that is a list now, say, can make nothing of a stored value."""
+    return IncompatibleState(
+        f"{what} was stored as a {was} state and is now a {is_} state",
+        hint="Give the new state another name, or keep its kind.",
+    )
 
 
 def _same(value: Any) -> Any:

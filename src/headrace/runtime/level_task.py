@@ -298,9 +298,11 @@ class LevelTask:
         if self._final and self.level:
             self._outbox.to_driver((NO_VERTEX, self.subtask, ENDED, None))
         self._set_alarm()
-        self._keep_clocks()
         news = self.time.reports()
-        yield from self._outbox.take_all(self._derived(news) if self.level else news, self._final)
+        if self.level:
+            news = self._derived(news)
+        self._keep_clocks()  # after what is passed on has been looked at: that moves time, too
+        yield from self._outbox.take_all(news, self._final)
 
     def tell_driver(self, kind: str, payload: Any) -> Iterator[Row]:
         """Send the driver word after the batch has come to its end."""

@@ -134,6 +134,14 @@ class RowForm:
         """Whether rows can be read without any of the program's classes."""
         return not any(_holds_pickles(kind) for kind in self.types.values())
 
+    def change(self, rows: pa.RecordBatch) -> tuple[Any, ...]:
+        """The logged change that puts rows into an empty table."""
+        if self.kind == "value" and self.scope == KEYED and not self.ttl:
+            # The most common case, without a tuple for each row.
+            keys, values = (_decoded(name, self.types[name], rows) for name in ("key", "value"))
+            return dict(zip(keys, values, strict=True)), []
+        return as_change(self.kind, self.decode(rows))
+
     def decode(self, rows: pa.RecordBatch) -> list[Item]:
         """The items that rows stand for."""
         free = {name: _decoded(name, kind, rows) for name, kind in self.types.items()}

@@ -15,7 +15,7 @@ from headrace.core.state import (
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin
 from headrace.runtime.backends import Backend, HeapBackend
-from headrace.runtime.declared_state import Declared, follow
+from headrace.runtime.declared_state import Declared, changed_kind, follow
 from headrace.runtime.state import (
     AggregatingOverValue,
     HeapListState,
@@ -75,6 +75,8 @@ class SubtaskState:
         if table is None:
             data = self._mapping(uid, name, kind)
             table = self._tables[uid, name] = TABLES[kind](logged=self._logged, data=data)
+        elif table.kind != kind and (uid, name) in self._stored:
+            raise changed_kind(f"state {name!r} of the operator with uid {uid!r}", table.kind, kind)
         elif table.kind != kind:
             raise InvalidArgument(
                 f"state {name!r} is a {table.kind} state, not a {kind} state",
@@ -206,8 +208,12 @@ class SubtaskState:
         for uid, name, kind, change in changes:
             if kind == TIMERS:
                 self.timers(uid).apply(change)
-            else:
-                self.table(uid, name, kind).apply(change)
+                continue
+            asked = self._tables.get((uid, name))
+            if asked is not None and asked.kind != kind:
+                raise changed_kind(f"state {name!r} of the operator with uid {uid!r}", kind,
+                                   asked.kind)  # fmt: skip
+            self.table(uid, name, kind).apply(change)
 
     def snapshot(self, chunk: int) -> Iterator[Changes]:
         """Everything, as changes of at most `chunk` keys each."""

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from headrace.runtime.level_task import LevelTask
 from headrace.runtime.pickling import dumps
-from headrace.runtime.state_rows import RowForm, as_change
+from headrace.runtime.state_rows import RowForm
 from headrace.runtime.subtask_state import UNION_PREFIX, Changes
 
 STATE = "state"
@@ -179,7 +179,7 @@ def unpacked(blob: bytes) -> Changes:
 
 def _from_rows(uid: str, name: str, form_json: dict[str, Any], ipc: bytes) -> Changes:
     form = RowForm.from_json(form_json)
-    return [(uid, name, form.kind, as_change(form.kind, form.decode(rows)))
+    return [(uid, name, form.kind, form.change(rows))
             for rows in pa.ipc.open_stream(ipc)]  # fmt: skip
 
 

@@ -129,7 +129,14 @@ class StreamRun:
             self._started.set()
             if self._query is not None and self._query.isActive:
                 self._query.stop()
+            self._settle()
+
+    def _settle(self) -> None:
+        """Tell of what was committed last; what fails now is as bad as before."""
+        try:
             self.watch.settle()
+        except Exception as error:
+            raise self._failure or from_spark(error) from None
 
     def _run_to_end(self, query: StreamingQuery) -> None:
         query.processAllAvailable()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
+from pyspark.logger import PySparkLogger
 
 from headrace.errors import InvalidArgument
 from headrace.runtime.state_rows import KEYED
@@ -48,11 +50,13 @@ def query(reader: SavepointReader, text: str) -> pa.Table:
         reader.state(uid, state, scope).createOrReplaceTempView(name)
         for quote in '"`':
             text = text.replace(f"{quote}{uid}{quote}.{quote}{state}{quote}", f"`{name}`")
+    # What Spark logs of a query with a mistake, all of its frames, says no more than the error.
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     try:
         return reader.spark.sql(text).toArrow()
     except (AnalysisException, ParseException) as error:
         listed = ", ".join(sorted(names.values())) or "none: the savepoint holds no state"
-        why = str(error).strip().splitlines()[0]
+        why = str(error).strip().splitlines()[0].partition(" SQLSTATE")[0]
         raise InvalidArgument(
             f"the query cannot be answered: {why}", hint=f"Tables: {listed}."
         ) from None

@@ -56,7 +56,8 @@ class Checkpoint:
     def entries(self, level: int) -> DataFrame:
         """The state of a level's slots: label, entry number and blob."""
         reader = self._spark.read.format("statestore").option("stateVarName", STATE)
-        frame = reader.option("operatorId", level - 1).option("batchId", self.batch)
+        # Spark numbers its stateful operators from the last one on.
+        frame = reader.option("operatorId", self.levels - level).option("batchId", self.batch)
         return frame.load(f"{self._store.uri}/checkpoint").select(
             col("key.label").alias("label"),
             col("user_map_key.entry").alias("entry"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -14,9 +14,9 @@ from headrace.core.keys import key_group, subtask_of
 from headrace.errors import InvalidArgument
 from headrace.origin import calling_origin
 from headrace.runtime.pickling import dumps
-from headrace.runtime.state_rows import BROADCAST, KEYED, WINDOW
+from headrace.runtime.state_rows import BROADCAST, KEYED, WINDOW, scope_and_name
 from headrace.runtime.state_transfer import SlotState, slot_states
-from headrace.runtime.subtask_state import SubtaskState
+from headrace.runtime.subtask_state import TIMERS_NAME, SubtaskState
 from headrace.spark.failures import reported
 from headrace.spark.file_store import FileStore
 from headrace.spark.savepoints.checkpoint import Checkpoint
@@ -87,11 +87,11 @@ def _operator(checkpoint: Checkpoint, uid: str) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def _no_state(uid: str, name: str, names: list[str]) -> InvalidArgument:
-    listed = ", ".join(map(repr, sorted(set(names))))
+def _no_state(uid: str, name: str, names: Iterable[str]) -> InvalidArgument:
+    listed = ", ".join(map(repr, sorted(set(names) - {TIMERS_NAME})))
     return InvalidArgument(
         f"operator {uid!r} holds no state {name!r}", origin=calling_origin(),
-        hint=f"It holds: {listed}." if names else "It holds nothing yet.",
+        hint=f"It holds: {listed}." if listed else "It holds nothing yet.",
     )  # fmt: skip
 
 
@@ -111,20 +111,22 @@ def _look_up(uid: str, name: str, key: Any) -> ArrowFunction:
                         state.apply([change for change in unpacked(blob) if change[0] == uid])
             mine = [each for each in slot_states(state, head["states"], head["slot"])
                     if each.operator == uid]  # fmt: skip
-            answer = dumps(_answer(mine, name, pickle.loads(wanted), head))
+            known = {scope_and_name(stored)[1] for owner, stored in head["states"] if owner == uid}
+            answer = dumps(_answer(mine, name, pickle.loads(wanted), known))
             yield pa.RecordBatch.from_pydict({"found": pa.array([answer], pa.binary())})
 
     return run
 
 
 def _answer(
-    states: list[SlotState], name: str, key: Any, head: dict[str, Any]
-) -> tuple[list[str] | None, Any]:
+    states: list[SlotState], name: str, key: Any, known: set[str]
+) -> tuple[set[str] | None, Any]:
     """The names there are, if none of them is the one asked for; and what was found."""
     chosen = sorted((each for each in states if each.name == name),
                     key=lambda each: _rank(each.scope))  # fmt: skip
     if not chosen:
-        return [each.name for each in states], None
+        # A slot that has had no records yet knows nothing of its states.
+        return known if known and name not in known else None, None
     state = chosen[0]
     ttl = state.declared is not None and state.declared.ttl
     data = state.table.data

@@ -37,7 +37,7 @@ TIME = "time"
 
 
 def pieces(
-    entries: DataFrame, slots: int, level: int, max_parallelism: Mapping[str, int],
+    entries: DataFrame, slots: int, max_parallelism: Mapping[str, int],
     folder: str | None = None,
 ) -> DataFrame:  # fmt: skip
     """The state of a level's slots, each state in pieces that are Arrow batches.
@@ -45,10 +45,10 @@ def pieces(
     With a folder, that all workers reach, the rows go into files of it, and a piece says which.
     """
     by_slot = entries.repartition(slots, "label").sortWithinPartitions("label", "entry")
-    return by_slot.mapInArrow(_unload(level, dict(max_parallelism), folder), PIECES)
+    return by_slot.mapInArrow(_unload(dict(max_parallelism), folder), PIECES)
 
 
-def _unload(level: int, max_parallelism: dict[str, int], folder: str | None) -> ArrowFunction:
+def _unload(max_parallelism: dict[str, int], folder: str | None) -> ArrowFunction:
     to_pieces = _in_rows if folder is None else partial(_in_files, Path(folder))
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -58,7 +58,7 @@ def _unload(level: int, max_parallelism: dict[str, int], folder: str | None) -> 
                 columns = (rows.column(n).to_pylist() for n in range(3))
                 for its_label, entry, blob in zip(*columns, strict=True):
                     if its_label != label and state is not None:
-                        yield from _pieces(level, head, state, max_parallelism, to_pieces)
+                        yield from _pieces(head, state, max_parallelism, to_pieces)
                         state = None
                     label = its_label
                     if state is None:
@@ -69,18 +69,18 @@ def _unload(level: int, max_parallelism: dict[str, int], folder: str | None) -> 
                     else:
                         state.apply(unpacked(blob))
             if state is not None:
-                yield from _pieces(level, head, state, max_parallelism, to_pieces)
+                yield from _pieces(head, state, max_parallelism, to_pieces)
 
     return run
 
 
 def _pieces(
-    level: int, head: dict[str, Any], state: SubtaskState, max_parallelism: dict[str, int],
+    head: dict[str, Any], state: SubtaskState, max_parallelism: dict[str, int],
     to_pieces: Callable[[SlotState, int], Iterator[pa.RecordBatch]],
 ) -> Iterator[pa.RecordBatch]:  # fmt: skip
     for found in slot_states(state, head["states"], head["slot"]):
         yield from to_pieces(found, max_parallelism.get(found.operator, 1))
-    time = pickle.dumps((level, head["slot"], slot_time(state)), 5)
+    time = pickle.dumps((head["level"], head["slot"], slot_time(state)), 5)
     yield _piece(ENGINE_UID, "", "", TIME, "null", 0, time)
 
 

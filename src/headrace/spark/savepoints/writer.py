@@ -100,7 +100,7 @@ def require_free(target: FileStore) -> None:
 
 def _all_pieces(checkpoint: Checkpoint, folder: str | None = None) -> DataFrame:
     limits = _max_parallelism(checkpoint.plan)
-    levels = [pieces(checkpoint.entries(level), checkpoint.parallelism, level, limits, folder)
+    levels = [pieces(checkpoint.entries(level), checkpoint.parallelism, limits, folder)
               for level in range(1, checkpoint.levels + 1)]  # fmt: skip
     return reduce(DataFrame.unionAll, levels)
 
