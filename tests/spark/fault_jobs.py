@@ -27,6 +27,7 @@ from headrace.datastream.connectors import (
     BucketAssigner,
     Committer,
     FileSink,
+    RollingPolicy,
     Sink,
     SinkWriter,
     Source,
@@ -194,6 +195,7 @@ class _LedgerCommitter(Committer[Any]):
 def files(folder: Path) -> FileSink:
     return (
         FileSink.for_row_format(str(folder), Encoder.simple_string_encoder())
+        .with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
         .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
         .build()
     )

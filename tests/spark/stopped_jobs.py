@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from headrace.core.source import Boundedness, Split, SplitEnumerator, SplitSpec
 from headrace.core.job_status import JobStatus
+from headrace.core.source import Boundedness, Split, SplitEnumerator, SplitSpec
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.graph.nodes import Graph, Node, SourceNode
 from headrace.jobs.client import JobClient

@@ -33,9 +33,7 @@ def _in_process(
         stream = build(_environment(), program, f"p{number}", cut)
         crashes = range(1, len(program.batches) + 1) if crash else ()
         rescales = dict(zip(range(1, 10), cycle((5, 1, 3, 2)), strict=False)) if rescale else {}
-        results.update(
-            JobHarness().run(stream, crash_after=crashes, rescale_after=rescales).values
-        )
+        results.update(JobHarness().run(stream, crash_after=crashes, rescale_after=rescales).values)
     return results
 
 

@@ -1,4 +1,4 @@
-"""A job in several versions: windows, timers and states that must survive the change to the next."""
+"""A job in several versions: windows, timers and states that must survive each change."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Flink's own window cases: as they are written, and with a new operator, or more or fewer, after every
-step."""
+"""Flink's own window cases: as they are written, and with a new operator after every step."""
 
 from __future__ import annotations
 

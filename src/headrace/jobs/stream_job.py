@@ -26,7 +26,7 @@ from headrace.spark.failures import DamagedState
 from headrace.spark.file_store import file_store
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.checkpoint import Checkpoint, last_committed
-from headrace.spark.savepoints.fall_back import fall_back
+from headrace.spark.savepoints.fall_back import fall_back, located
 from headrace.spark.savepoints.opening import Start, deal_out_on_resume, remove_earlier_runs
 from headrace.spark.savepoints.querying import query_key, state_frame
 from headrace.spark.savepoints.writer import write_savepoint
@@ -117,9 +117,10 @@ class StreamJob:
         try:
             with self._watch.running():
                 attempt.run()
-        except DamagedState as damage:
+        except DamagedState as error:
+            damage = located(self._folder.run, error)
             if not self._records.fall_back or not fall_back(self._folder.run, damage):
-                raise
+                raise damage from None
             self._run_once(number)
 
     # What the stream tells.

@@ -12,6 +12,7 @@ import pyarrow as pa
 from headrace.runtime.carried_time import ENGINE_UID, engine_entries
 from headrace.runtime.declared_state import Declared
 from headrace.runtime.state_rows import (
+    BROADCAST,
     LIST,
     UNION,
     Item,
@@ -76,6 +77,8 @@ def slot_states(
         scope, plain = scope_and_name(name)
         if table.kind == TIMERS:
             scope, plain = str(known.type if known else "keyed"), name
+        if scope == BROADCAST and slot:
+            continue  # the first slot has the same
         yield SlotState(uid, plain, scope, slot, known, table)
 
 

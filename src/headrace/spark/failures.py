@@ -52,6 +52,7 @@ class DamagedState(CorruptState):
     """State that Spark could not read."""
 
     def __init__(self, what: str, file: str | None):
+        self.what, self.file = what, file
         where = "a file" if file is None else file
         super().__init__(
             f"the state of the checkpoint cannot be read: {where} is damaged or missing\n{what}",

@@ -140,7 +140,7 @@ class StreamRun:
 
     def _run_to_end(self, query: StreamingQuery) -> None:
         query.processAllAvailable()
-        if self._stop_asked:
+        if self._stop_asked or self._failure is not None:
             return  # it was stopped before its sources had ended
         self._control.announce_end()
         query.processAllAvailable()

@@ -10,7 +10,7 @@ import pytest
 from headrace.errors import CorruptState, JobFailed
 from headrace.spark.failures import DamagedState, from_spark
 from headrace.spark.file_store import LocalStore
-from headrace.spark.savepoints.fall_back import fall_back
+from headrace.spark.savepoints.fall_back import fall_back, located
 from headrace.spark.savepoints.verification import note_progress, read_note
 
 FOLDER = "/data/job-1/run-0/checkpoint/state/0/1"
@@ -120,7 +120,9 @@ def test_spark_does_not_always_name_the_file(run: LocalStore, lost: bytes | None
         run.delete("checkpoint/state/0/0/4.changelog")
     else:
         run.write("checkpoint/state/0/0/4.changelog", lost)
-    assert fall_back(run, DamagedState("broken", None))
+    damage = located(run, DamagedState("broken", None))
+    assert "checkpoint/state/0/0/4.changelog is damaged" in damage.message
+    assert fall_back(run, damage)
 
 
 def test_no_falling_back_behind_the_first(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def fall_back(run: FileStore, damage: DamagedState) -> bool:
     last = last_committed(run)
     if last is None or last < 1 or not run.exists(f"checkpoint/offsets/{last - 1}"):
         return False
-    if damage.version != last + 1 and (damage.version is not None or _is_whole(run, last + 1)):
+    if damage.version != last + 1:
         return False
     _LOG.warning(
         "checkpoint %d in %s is damaged, the job goes on from checkpoint %d: %s",
@@ -37,18 +37,28 @@ def fall_back(run: FileStore, damage: DamagedState) -> bool:
     return True
 
 
-def _is_whole(run: FileStore, version: int) -> bool:
-    """Whether every slot has what it wrote for a version of its state, as far as can be seen."""
+def located(run: FileStore, damage: DamagedState) -> DamagedState:
+    """The same damage with the name of the file, where Spark did not say it."""
+    last = last_committed(run)
+    file = None if last is None else _first_damaged(run, last + 1)
+    if damage.file is not None or file is None:
+        return damage
+    return DamagedState(damage.what, f"{run.uri}/{file}")
+
+
+def _first_damaged(run: FileStore, version: int) -> str | None:
+    """A file of a version of the slots' state that is not as it was written."""
     slots = [f"checkpoint/state/{level}/{slot}" for level in _numbers(run, "checkpoint/state")
              for slot in _numbers(run, f"checkpoint/state/{level}")]  # fmt: skip
     for slot in slots:
         files = {f"{version}.changelog", f"{version}.zip"} & set(run.names(slot))
-        contents = {f"{slot}/{file}": run.read(f"{slot}/{file}") for file in files}
-        if not contents or not all(contents.values()):
-            return False
-        if not all(as_written(run, name, content) for name, content in contents.items()):
-            return False
-    return True
+        for name in sorted(f"{slot}/{file}" for file in files):
+            content = run.read(name)
+            if not content or not as_written(run, name, content):
+                return name
+        if not files:
+            return f"{slot}/{version}.changelog"
+    return None
 
 
 def _numbers(run: FileStore, folder: str) -> list[str]:

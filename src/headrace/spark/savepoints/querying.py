@@ -57,9 +57,8 @@ def state_frame(spark: SparkSession, run: FileStore, uid: str, name: str) -> Dat
     def read(checkpoint: Checkpoint) -> DataFrame:
         operator = _operator(checkpoint, uid)
         limit = operator["max_parallelism"]
-        level = operator["level"]
-        entries = checkpoint.entries(level)
-        found = pieces(entries, checkpoint.parallelism, level, {uid: limit})
+        entries = checkpoint.entries(operator["level"])
+        found = pieces(entries, checkpoint.parallelism, {uid: limit})
         mine = found.filter(col("operator") == lit(uid)).persist()
         try:
             states = states_in(mine)
