@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from headrace.common import Duration, Types, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors import FileSource, StreamFormat
+from headrace.errors import InvalidArgument
 from headrace.jobs.client import JobClient
 from tests.spark.conftest import wait_until
 from tests.spark.savepoint_jobs import every_state, expected, settings, to_files
@@ -108,3 +111,43 @@ def test_drain(job: Job) -> None:
     assert Path(path, "_metadata.json").exists()
     last = [line for line in timers_of(job) if " at 2999:" in line]
     assert len(last) == 7  # the last hundred is not full, but there will be no more
+
+
+NAMES = ["plain.txt", "with space.txt", "per%cent.txt", "plus+.txt", "ü.txt"]
+
+
+def test_files_that_were_read_are_not_read_again(tmp_path: Path, lines_of: LinesOf) -> None:
+    """A watched folder is read by Spark; what it has seen goes with the savepoint."""
+    inbox, out = tmp_path / "inbox", tmp_path / "out"
+    inbox.mkdir()
+    path = ""
+    for turn, name in enumerate(NAMES):
+        (tmp_path / name).write_text(f"{name}\n")
+        (tmp_path / name).rename(inbox / name)
+        more = {} if not path else {"execution_state__recovery_path": path}
+        env = StreamExecutionEnvironment.get_execution_environment(
+            settings(tmp_path / f"checkpoints-{turn}", **more)
+        )
+        env.set_parallelism(1 + turn % 2)
+        env.enable_checkpointing(50)
+        source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(inbox))
+        watched = source.monitor_continuously(Duration.of_millis(100)).build()
+        lines = env.from_source(watched, WatermarkStrategy.no_watermarks(), "inbox").uid("inbox")
+        to_files(lines.key_by(lambda line: line).map(str, Types.STRING()).uid("lines"), out)
+        client = env.execute_async()
+        wait_until(lambda wanted=turn: lines_of(out).total() > wanted)
+        path = client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result(120)
+        client.get_job_execution_result().result(60)
+    assert lines_of(out) == Counter(NAMES)
+
+
+def test_a_savepoint_that_cannot_be_written_leaves_the_job_running(job: Job) -> None:
+    client = job.start(2, "checkpoints")
+    job.give(50)
+    job.wait_for(50)
+    with pytest.raises(InvalidArgument, match="cannot be written to /proc/nowhere"):
+        client.stop_with_savepoint(False, "/proc/nowhere").result(120)
+    job.give(100)
+    job.wait_for(100)
+    client.cancel().result(60)
+    assert job.lines() == Counter(expected(100))

@@ -151,7 +151,7 @@ class PartFileCommitter(Committer[Committable]):
             segment = segment_of(path)
             if segment is None or not path.name.endswith(IN_PROGRESS):
                 continue
-            if segment.batch > self._batch:
+            if segment.batch > self._batch or str(path) in self._done:
                 self._touched.add(path.parent)  # it is looked at again
                 continue
             path.unlink(missing_ok=True)

@@ -172,8 +172,9 @@ def _run(
     started = time.monotonic()
     try:
         work()
+        elapsed = int((time.monotonic() - started) * 1000)
+        result = JobExecutionResult(job_id, elapsed, results.accumulators(), results.metrics())
     except BaseException as error:
         done.set_exception(error)
-        return
-    elapsed = int((time.monotonic() - started) * 1000)
-    done.set_result(JobExecutionResult(job_id, elapsed, results.accumulators(), results.metrics()))
+    else:
+        done.set_result(result)

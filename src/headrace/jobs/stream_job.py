@@ -23,7 +23,7 @@ from headrace.jobs.results import JobResults
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.batch import DriverItem
 from headrace.spark.failures import DamagedState
-from headrace.spark.file_store import file_store
+from headrace.spark.file_store import FileStore, file_store
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.checkpoint import Checkpoint, last_committed
 from headrace.spark.savepoints.fall_back import fall_back, located
@@ -36,6 +36,7 @@ from headrace.spark.stream import StreamRun, StreamSettings
 
 _FIRST_BATCH_WITHIN = 120.0
 _DRAINED_WITHIN = 600.0
+_PROBE = "_probe"
 
 
 @dataclass
@@ -72,6 +73,7 @@ class StreamJob:
         self._stopped = threading.Event()
         self._attempt: StreamRun | None = None
         self._begun = threading.Event()
+        self._over = threading.Event()
         self._saving = threading.Lock()
         self._cleaned_up = False
         self._new_attempt: Callable[[], StreamRun] = lambda: StreamRun(
@@ -94,6 +96,7 @@ class StreamJob:
             with self._saving:  # the job has not ended before its last savepoint is written
                 self._results.commits.tick(final=True)
         finally:
+            self._over.set()
             self._results.commits.close()
 
     def _set_status(self, status: JobStatus) -> None:
@@ -156,6 +159,7 @@ class StreamJob:
 
     def lag(self) -> dict[str, SourceLag]:
         """How far the sources are behind what could be read, by uid."""
+        self._begun.wait(timeout=60)
         attempt = self._attempt
         return {} if attempt is None else source_lags(self._plan, attempt.admission)
 
@@ -167,21 +171,24 @@ class StreamJob:
 
     def savepoint(self, directory: str) -> str:
         """Save the state of the last committed micro-batch, while the stream goes on."""
-        attempt = self._at_first_checkpoint()
-        with attempt.gate:
-            attempt.watch.settle()  # a savepoint stands for output that is committed
-            return self._write(directory)
+        target = self._target(directory)
+        with self._saving:
+            attempt = self._at_first_checkpoint()
+            with attempt.gate:
+                attempt.watch.settle()  # a savepoint stands for output that is committed
+                return self._write(target, attempt)
 
     def stop_with_savepoint(self, directory: str, *, drain: bool) -> str:
         """Stop after a micro-batch and save its state; drained, after a last one for all timers."""
+        target = self._target(directory)
         with self._saving:
             attempt = self._at_first_checkpoint()
             if drain:
                 attempt.drain()
-                self._wait_for_end(attempt)
+                attempt = self._wait_for_end()
             self.stop()
-            attempt.watch.settle()
-            return self._write(directory)
+            attempt.ended.wait(timeout=_DRAINED_WITHIN)
+            return self._write(target, attempt)
 
     def query_key(self, uid: str, name: str, key: Any) -> Any:
         """What a state holds for a key, as of the last committed micro-batch."""
@@ -193,18 +200,36 @@ class StreamJob:
         self._at_first_checkpoint()
         return state_frame(self._spark, self._folder.run, uid, name)
 
-    def _wait_for_end(self, attempt: StreamRun) -> None:
+    def _wait_for_end(self) -> StreamRun:
+        """The attempt that has seen the end; one that fails meanwhile is followed by another."""
         deadline = time.monotonic() + _DRAINED_WITHIN
-        while attempt.ended_in is None or not attempt.watch.wait_for(attempt.ended_in, 1):
-            if time.monotonic() > deadline or self._stopped.is_set():
+        while True:
+            attempt = self._attempt
+            assert attempt is not None
+            if attempt.ended_in is not None and attempt.watch.wait_for(attempt.ended_in, 1):
+                return attempt
+            if time.monotonic() > deadline or self._stopped.is_set() or self._over.is_set():
                 raise JobFailed("the job did not come to its end")
             time.sleep(0.02)
+
+    def _target(self, directory: str) -> FileStore:
+        """A new folder for a savepoint; what cannot be written to is refused at once."""
+        target = file_store(self._spark, directory).child(f"savepoint-{uuid.uuid4().hex[:12]}")
+        try:
+            target.write(_PROBE, b"")
+            target.delete(_PROBE)
+        except Exception as error:
+            raise InvalidArgument(
+                f"a savepoint cannot be written to {directory}: {str(error).splitlines()[0]}",
+                hint="Give a folder that exists or can be made, on a file system with space left.",
+            ) from None
+        return target
 
     def _at_first_checkpoint(self) -> StreamRun:
         """The running attempt, once there is something to save."""
         self._begun.wait(timeout=60)
         attempt = self._attempt
-        if attempt is None or self._stopped.is_set():
+        if attempt is None or self._stopped.is_set() or self._over.is_set():
             raise InvalidArgument("the job is not running, so it cannot be saved")
         if attempt.watch.last is None:
             attempt.wake()
@@ -212,12 +237,14 @@ class StreamJob:
                 raise JobFailed("the job has not come to a first checkpoint that could be saved")
         return attempt
 
-    def _write(self, directory: str) -> str:
+    def _write(self, target: FileStore, attempt: StreamRun) -> str:
         begin = time.time()
-        name = f"savepoint-{uuid.uuid4().hex[:12]}"
-        target = file_store(self._spark, directory).child(name)
-        checkpoint = Checkpoint(self._spark, self._folder.run)
-        metadata = write_savepoint(self._spark, checkpoint, target)
+        checkpoint = Checkpoint(self._spark, self._folder.run, attempt.watch.last)
+        try:
+            metadata = write_savepoint(self._spark, checkpoint, target)
+        except Exception:
+            target.delete()
+            raise
         size = sum(size for size, _ in metadata.files.values())
         self._records.checkpoints.add_savepoint(
             checkpoint.batch, target.uri, int(begin * 1000), CheckpointFigures(size, size)

@@ -33,7 +33,8 @@ class Placement:
             for slot in range(self.parallelism):
                 yield slot, items
             return
-        parts: list[list[Any]] = [[] for _ in range(self.was)]
+        subtasks = max((subtask + 1 for subtask, _ in items), default=0)
+        parts: list[list[Any]] = [[] for _ in range(max(self.was, subtasks))]
         for subtask, values in items:
             parts[subtask] = values
         if form.scope == UNION:

@@ -19,6 +19,8 @@ _PAUSE = 0.01
 _PAUSE_ELSEWHERE = 0.2
 """Seconds between two looks; a look at another machine's files is dearer."""
 _IDLE_EVERY = 1.0
+_LOOKS_FOR_LATER = 50
+"""After so many looks in vain, it is asked whether later micro-batches are committed."""
 
 
 class Listener(Protocol):
@@ -46,6 +48,8 @@ class CommitWatch:
         last = last_committed(run)
         self._next = 0 if last is None else last + 1
         self._begun = False
+        self._looks = 0
+        self._is_over = False
         self._error: BaseException | None = None
 
     @property
@@ -66,11 +70,19 @@ class CommitWatch:
     def settle(self) -> None:
         """Tell of everything that is committed by now; raises what the listener raised."""
         with self._lock:
-            while self._tell():
-                pass
+            self._looks = -1  # the next look is for later ones, too
+            while not self._is_over and self._tell():
+                self._looks = -1
         if self._error is not None:
             error, self._error = self._error, None
             raise error
+
+    def end(self) -> None:
+        """Tell of what is left, and of nothing any more: another attempt has a watch of its own."""
+        try:
+            self.settle()
+        finally:
+            self._is_over = True
 
     def wait_for(self, batch_id: int, timeout: float) -> bool:
         """Wait until a micro-batch is committed and told of."""
@@ -91,12 +103,23 @@ class CommitWatch:
                 self._on_error(error)
                 return
 
+    def _is_committed(self, batch: int) -> bool:
+        if self._run.exists(f"checkpoint/commits/{batch}"):
+            self._looks = 0
+            return True
+        # Spark may have cleared it away already, if committing output took long.
+        self._looks += 1
+        if self._looks % _LOOKS_FOR_LATER:
+            return False
+        last = last_committed(self._run)
+        return last is not None and last > batch
+
     def _tell(self) -> bool:
         batch = self._next
         if not self._begun and self._run.exists(f"checkpoint/offsets/{batch}"):
             self._begun = True
             self._listener.begun(batch)
-        if not self._run.exists(f"checkpoint/commits/{batch}"):
+        if not self._is_committed(batch):
             return False
         reach("commit-log.after", batch)
         if not self._begun:

@@ -57,7 +57,7 @@ class Control:
             self._alarm.cancel()
             self._alarm = None
         if due is not None:
-            delay = max(0.0, due / 1000 - time.time())
+            delay = min(max(0.0, due / 1000 - time.time()), threading.TIMEOUT_MAX)
             self._alarm = threading.Timer(delay, self.tick)
             self._alarm.daemon = True
             self._alarm.start()

@@ -24,10 +24,9 @@ from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore, LocalStore, file_store
-from headrace.spark.savepoints.checkpoint import PLAN, last_committed
+from headrace.spark.savepoints.checkpoint import PLAN, POSITIONS, last_committed
 
 _NOTE = "job.json"
-POSITIONS = "positions.json"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.core.crash_points import reach
 from headrace.core.source import SplitSpec
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.envelope import Envelope
 from headrace.runtime.level_task import ENDED, WAKE
@@ -26,6 +26,7 @@ from headrace.spark.control import Control
 from headrace.spark.failures import from_spark
 from headrace.spark.job_folder import JobFolder, RunNote, job_folder
 from headrace.spark.processor import SlotProcessor
+from headrace.spark.savepoints.checkpoint import last_committed
 from headrace.spark.savepoints.opening import Start
 from headrace.spark.shipment import Shipment
 from headrace.spark.slots import slot_labels
@@ -88,6 +89,8 @@ class StreamRun:
         self._stop_asked = False
         self._failure: HeadraceError | None = None
         self._ended_in: int | None = None
+        self.ended = threading.Event()
+        """Set when nothing more will come of this run, not even a commit."""
         self.gate = threading.Lock()
         """Who holds it keeps the stream from going past its next micro-batch."""
         self.watch = CommitWatch(folder.run, listener, lambda error: self.fail(from_spark(error)))
@@ -111,7 +114,7 @@ class StreamRun:
                 if wake:
                     # Slots may hold timers that came due meanwhile, or restored state to take over.
                     self._control.tick()
-                if self._stop_asked:
+                if self._stop_asked or self._failure is not None:
                     query.stop()
                 if self._plan.bounded:
                     self._run_to_end(query)
@@ -129,14 +132,23 @@ class StreamRun:
             self._started.set()
             if self._query is not None and self._query.isActive:
                 self._query.stop()
-            self._settle()
+            try:
+                self._settle()
+            finally:
+                self.ended.set()
 
     def _settle(self) -> None:
         """Tell of what was committed last; what fails now is as bad as before."""
         try:
-            self.watch.settle()
+            self.watch.end()
         except Exception as error:
             raise self._failure or from_spark(error) from None
+        last = last_committed(self._folder.run)
+        if self._ended_in is not None and (last is None or last < self._ended_in):
+            raise self._failure or JobFailed(
+                f"the last micro-batch, {self._ended_in}, was not committed",
+                hint="Is the checkpoint folder full or out of reach? The job can be resumed.",
+            )
 
     def _run_to_end(self, query: StreamingQuery) -> None:
         query.processAllAvailable()

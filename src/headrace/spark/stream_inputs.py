@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.functions import col
+from pyspark.sql.functions import col, regexp_replace
 
 from headrace.core.checkpointed import source_part
 from headrace.core.crash_points import reach
@@ -91,7 +91,9 @@ def _without(frame: DataFrame, seen: Sequence[str]) -> DataFrame:
     """The lines of files other than those a savepoint's job has read."""
     if not seen:
         return frame
-    return frame.filter(~col("_metadata.file_path").isin(*seen)).select("value")
+    # Spark's log and the column write the root of local files differently.
+    path = regexp_replace(col("_metadata.file_path"), "^file:/+", "file:///")
+    return frame.filter(~path.isin(*seen)).select("value")
 
 
 def _as_pattern(file: Path) -> str:

@@ -21,7 +21,8 @@ from headrace.spark.shipment import Shipment
 
 SCHEMA = "slot int, blob binary"
 _ARROW = pa.schema([("slot", pa.int32()), ("blob", pa.binary())])
-_KEPT: dict[tuple[Any, ...], LevelTask] = {}
+_KEPT: dict[tuple[Any, ...], tuple[int, LevelTask]] = {}
+"""Tasks of level 0, with the micro-batch they last worked for."""
 
 ArrowFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -74,7 +75,7 @@ def read_source(shipment: Shipment, source: int, *, final: bool, keep: bool) -> 
         with reported() as reporting:
             drop_other_runs(shipment.run_id)
             identity = (shipment.run_id, 0, source, partition())
-            task = _KEPT.pop(identity, None) or level_task(shipment, 0, partition(), source=source)
+            task = _kept(identity) or level_task(shipment, 0, partition(), source=source)
             vertex = task.plan.vertices[source]
             reporting.speaks_of(vertex.name, vertex.uid)
             assert vertex.source is not None
@@ -129,9 +130,18 @@ def column(rows: pa.RecordBatch, position: int) -> list[Any]:
         return [None if line is None else line.decode("utf-8", "replace") for line in raw]
 
 
+def _kept(identity: tuple[Any, ...]) -> LevelTask | None:
+    """A task from an earlier micro-batch; not one that has seen these records in a failed run."""
+    last, task = _KEPT.pop(identity, (-1, None))
+    if task is not None and last >= batch_id():
+        task.abandon()
+        return None
+    return task
+
+
 def _keep_or_close(identity: tuple[Any, ...], task: LevelTask, keep: bool) -> None:
     if keep:
-        _KEPT[identity] = task
+        _KEPT[identity] = (batch_id(), task)
     else:
         task.close()
 
@@ -139,4 +149,4 @@ def _keep_or_close(identity: tuple[Any, ...], task: LevelTask, keep: bool) -> No
 def drop_other_runs(run_id: str) -> None:
     """Forget tasks of jobs that have ended: a worker outlives them."""
     for identity in [identity for identity in _KEPT if identity[0] != run_id]:
-        _KEPT.pop(identity).abandon()
+        _KEPT.pop(identity)[1].abandon()

@@ -16,6 +16,8 @@ from headrace.spark.savepoints.metadata import described_operators
 from headrace.spark.slot_log import STATE
 
 PLAN = "plan.json"
+POSITIONS = "positions.json"
+"""Where the sources of a run began, if it was started from a savepoint."""
 _FILES_BELOW_FOLDER = "sources"
 
 
@@ -67,14 +69,26 @@ class Checkpoint:
     def positions(self) -> dict[str, Any]:
         """Where each source stood after the batch, by its uid."""
         offsets = self._offsets()
+        began = self._began()
         found: dict[str, Any] = {}
         for number, source in enumerate(self.plan["sources"]):
             offset = offsets[number] if number < len(offsets) else None
             if source["kind"] == "SplitSpec" and offset is not None:
                 found[source["uid"]] = {"splits": json.loads(offset["splits"])}
             elif source["kind"] == "TextFilesSpec":
-                found[source["uid"]] = {"files": self._seen_files(number, offset)}
+                before = began.get(source["uid"], {}).get("files", ())
+                files = dict.fromkeys([*before, *self._seen_files(number, offset)])
+                found[source["uid"]] = {"files": list(files)}
+            elif source["uid"] in began:
+                found[source["uid"]] = began[source["uid"]]
         return found
+
+    def _began(self) -> dict[str, Any]:
+        """Where the run itself began, in what was saved before it."""
+        try:
+            return loaded(self._store.read(POSITIONS))
+        except FileNotFoundError:
+            return {}
 
     def _offsets(self) -> list[Any]:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +19,8 @@ from headrace.spark.file_store import FileStore
 METADATA = "_metadata.json"
 FORMAT = "headrace savepoint"
 VERSION = 1
+_LONGEST_NAME = 200
+"""File systems take about 255 bytes."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class SavedState:
 
     @staticmethod
     def from_json(found: dict[str, Any]) -> SavedState:
+        if not found["folder"].startswith("state/") or ".." in found["folder"].split("/"):
+            raise CorruptState(f"a savepoint has no state in {found['folder']!r}")
         return SavedState(found["operator"], found["name"], RowForm.from_json(found),
                           found["declared"], found["folder"], found["rows"])  # fmt: skip
 
@@ -59,6 +64,8 @@ def state_folder(operator: str, scope: str, name: str) -> str:
 
 def _folder_name(text: str) -> str:
     name = quote(text, safe="")
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[: _LONGEST_NAME - 17]}%{sha256(text.encode()).hexdigest()[:16]}"
     # A dot in front hides a folder, or means another one.
     return f"%2E{name[1:]}" if name.startswith(".") else name
 

@@ -12,8 +12,8 @@ from headrace.errors import InvalidArgument
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.checked_json import dumped
 from headrace.spark.file_store import FileStore, file_store
-from headrace.spark.job_folder import POSITIONS, JobFolder, RunNote, read_job_note, shape_of
-from headrace.spark.savepoints.checkpoint import PLAN, Checkpoint, note_plan
+from headrace.spark.job_folder import JobFolder, RunNote, read_job_note, shape_of
+from headrace.spark.savepoints.checkpoint import PLAN, POSITIONS, Checkpoint, note_plan
 from headrace.spark.savepoints.matching import require_match
 from headrace.spark.savepoints.metadata import METADATA
 from headrace.spark.savepoints.restore import Restored
