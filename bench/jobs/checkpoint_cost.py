@@ -14,13 +14,14 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from savepoint_cost import Count
 
 from headrace.common import Configuration, Types, WatermarkStrategy
+from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import DataGeneratorSource
-from headrace.testing import ScriptedSource
 
 
 def environment(folder: Path, interval_ms: int) -> StreamExecutionEnvironment:
@@ -50,13 +51,42 @@ def throughput(records: int, keys: int, interval_ms: int, folder: Path) -> dict[
     return {"seconds": seconds[2] - seconds[1], "checkpoints": checkpoints}
 
 
+class Steps(Source[int]):
+    """All keys, and then one in a hundred, twenty times: each a micro-batch of its own."""
+
+    def __init__(self, keys: int):
+        self.keys = keys
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return _OneByOne()
+
+    def create_reader(self) -> SplitReader[int]:
+        return _Step(self.keys)
+
+    def boundedness(self) -> Boundedness:
+        return Boundedness.BOUNDED
+
+
+class _OneByOne(SplitEnumerator):
+    def splits(self) -> list[Split]:
+        return [Split("all")]
+
+    def latest_position(self, split: Split, start: Any) -> Any:
+        return min(start + 1, 21)
+
+
+class _Step(SplitReader[int]):
+    def __init__(self, keys: int):
+        self._keys = keys
+
+    def read(self, split: Split, start: Any, end: Any) -> Any:
+        return range(self._keys) if start == 0 else range(start, self._keys, 100)
+
+
 def bytes_written(keys: int, folder: Path) -> dict[str, float]:
     """Bytes of the checkpoints that change one key in a hundred, and of one that has them all."""
-    some = [list(range(first, keys, 100)) for first in range(20)]
     env = environment(folder, 10)
-    source = env.from_source(
-        ScriptedSource([list(range(keys)), *some]), WatermarkStrategy.no_watermarks(), "numbers"
-    )
+    source = env.from_source(Steps(keys), WatermarkStrategy.no_watermarks(), "numbers")
     keyed = source.uid("numbers").key_by(lambda number: number, Types.LONG())
     keyed.process(Count()).uid("count").print()
     client = env.execute_async()
