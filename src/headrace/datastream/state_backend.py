@@ -43,7 +43,11 @@ class StateBackend:
 
     def _configure(self, configuration: Configuration) -> None:
         """Say in a job's settings that it uses this backend."""
-        raise NotImplementedError
+        raise Unsupported(
+            f"{type(self).__name__} is no state backend that headrace has",
+            origin=calling_origin(),
+            hint="Use HashMapStateBackend() or EmbeddedRocksDBStateBackend().",
+        )
 
     def __repr__(self) -> str:
         return str(self)

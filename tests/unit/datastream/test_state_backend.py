@@ -111,3 +111,12 @@ def test_wrong_settings_are_refused_before_anything_runs() -> None:
             choice(state__backend__rocksdb__memory__fixed_per_slot=wrong)
     with pytest.raises(InvalidArgument, match="absolute path"):
         choice(state__backend__rocksdb__localdir="data")
+
+
+def test_a_backend_of_ones_own_is_refused() -> None:
+    class Mine(StateBackend):
+        pass
+
+    env = StreamExecutionEnvironment.get_execution_environment()
+    with pytest.raises(Unsupported, match="Mine is no state backend"):
+        env.set_state_backend(Mine())

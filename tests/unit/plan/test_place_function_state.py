@@ -10,13 +10,12 @@ from headrace.datastream import (
     CheckpointedFunction,
     MapFunction,
     RuntimeExecutionMode,
-    StreamExecutionEnvironment,
 )
 from headrace.datastream.connectors import Source
 from headrace.errors import Unsupported
 from headrace.plan.explain import job_graph_text
-from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.plan.planner import plan
+from headrace.plan.physical import PhysicalPlan
+from tests.unit.plan.test_planner import named, planned
 
 
 class Keeping(MapFunction, CheckpointedFunction):
@@ -28,21 +27,6 @@ class Keeping(MapFunction, CheckpointedFunction):
 
     def snapshot_state(self, context):
         pass
-
-
-@pytest.fixture
-def env() -> StreamExecutionEnvironment:
-    environment = StreamExecutionEnvironment.get_execution_environment()
-    environment.set_parallelism(2)
-    return environment
-
-
-def planned(env: StreamExecutionEnvironment) -> PhysicalPlan:
-    return plan(env.builder.take("job", **env._graph_settings()))
-
-
-def named(physical: PhysicalPlan, name: str) -> Vertex:
-    return next(vertex for vertex in physical.vertices.values() if vertex.name == name)
 
 
 def levels(physical: PhysicalPlan) -> dict[str, int]:

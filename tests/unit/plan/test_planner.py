@@ -12,13 +12,6 @@ from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.plan.planner import logical_plan, plan
 
 
-@pytest.fixture
-def env() -> StreamExecutionEnvironment:
-    environment = StreamExecutionEnvironment.get_execution_environment()
-    environment.set_parallelism(2)
-    return environment
-
-
 def planned(env: StreamExecutionEnvironment) -> PhysicalPlan:
     return plan(env.builder.take("job", **env._graph_settings()))
 
