@@ -9,6 +9,7 @@ FLINK    := apache-flink==2.3.0
 
 ARGS        ?=
 PYTEST_ARGS ?=
+WORKERS     ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -23,8 +24,10 @@ demo: setup java ## Run the fraud detector on local Spark (ARGS="..." goes to `h
 
 test: lint types pytest ## Everything a change must pass: lint, types and every test
 
+# Whole files go to the processes: what is made once for a file is dear. tests/conftest.py has the
+# order; WORKERS=0 runs everything in this one process.
 pytest: setup java ## Only the tests (PYTEST_ARGS="-k state -m 'not slow'" selects)
-	@$(PY) -m pytest $(PYTEST_ARGS)
+	@$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: setup ## Check style and formatting
 	@$(PY) -m ruff check .

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
+ON_SPARK = ROOT / "tests" / "spark"
+DOOR, ROOM = Path(__file__), ROOT / "pyproject.toml"
+
+LONGEST_FIRST = (
+    "test_kill_matrix.py",
+    "test_damaged_state.py",
+    "test_rocksdb_backend.py",
+    "test_suites_on_rocksdb.py",
+    "test_random_programs.py",
+    "test_errors.py",
+    "test_savepoints.py",
+    "test_faults.py",
+    "test_upgrades.py",
+)
+"""Files that take a minute or more. Two processes share the files in the order of collection: a
+long one that comes last would leave one of them idle."""
 
 # A loaded machine must not turn a slow example into a failure; pytest-timeout guards the test.
 settings.register_profile(
     "headrace", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("headrace")
+
+# The JVMs of tests live for seconds or minutes: what a second compilation of their code costs
+# they never earn back. Those that tests start inherit it.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 
 
 @pytest.fixture(scope="session")
@@ -23,8 +47,41 @@ def repository() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what starts Spark, so that `-m 'not spark'` needs no Java."""
+    """Mark what starts Spark, so that `-m 'not spark'` needs no Java; long files come first."""
     for item in items:
         uses_session = "spark" in getattr(item, "fixturenames", ())
-        if uses_session or item.path.is_relative_to(ROOT / "tests" / "spark"):
+        if uses_session or item.path.is_relative_to(ON_SPARK):
             item.add_marker(pytest.mark.spark)
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    name = item.path.name
+    if name in LONGEST_FIRST:
+        return LONGEST_FIRST.index(name)
+    return len(LONGEST_FIRST) + (not item.path.is_relative_to(ON_SPARK))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # waiting is no part of a test's time
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """While a test marked `alone` runs, the other processes wait."""
+    if not hasattr(item.config, "workerinput"):  # the only process, or one that a test started
+        return (yield)
+    with _room(alone=item.get_closest_marker("alone") is not None):
+        return (yield)
+
+
+@contextmanager
+def _room(*, alone: bool) -> Iterator[None]:
+    """A room for all, or for one. Who wants it alone keeps the door, so that nobody else enters
+    while the others leave. Two files that are there anyway are the door and the room."""
+    with DOOR.open() as door, ROOM.open() as room:
+        try:
+            fcntl.flock(door, fcntl.LOCK_EX)
+            fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+            if not alone:
+                fcntl.flock(door, fcntl.LOCK_UN)
+            yield
+        finally:  # a process that a test forked may still have the files open
+            fcntl.flock(room, fcntl.LOCK_UN)
+            fcntl.flock(door, fcntl.LOCK_UN)

@@ -3,6 +3,7 @@
 HeadraceError
 ├── InvalidArgument        (ValueError)   an argument no job could use
 ├── TypeMismatch           (TypeError)    a value or function of the wrong kind
+├── InvalidQuery           (ValueError)   SQL or a Table API expression without a meaning
 ├── InvalidGraph           the program's graph cannot be run as it stands
 ├── NotSerializable        a function or value that cannot travel to a worker
 ├── Unsupported            Flink has it, headrace does not
@@ -20,15 +21,13 @@ Each error has a stable `code`, says what is wrong, where the user wrote it and 
 
 from __future__ import annotations
 
-from headrace.origin import Origin
-
 
 class HeadraceError(Exception):
     """Base of every error headrace raises on purpose."""
 
     code = "error"
 
-    def __init__(self, message: str, *, origin: Origin | None = None, hint: str | None = None):
+    def __init__(self, message: str, *, origin: object | None = None, hint: str | None = None):
         super().__init__(message)
         self.message = message
         self.origin = origin
@@ -52,7 +51,7 @@ class HeadraceError(Exception):
 
 
 def _rebuild(
-    kind: type[HeadraceError], message: str, origin: Origin | None, hint: str | None
+    kind: type[HeadraceError], message: str, origin: object | None, hint: str | None
 ) -> HeadraceError:
     return kind(message, origin=origin, hint=hint)
 
@@ -109,3 +108,9 @@ class JobFailed(HeadraceError):
 
 class JobCancelled(HeadraceError):
     code = "job-cancelled"
+
+
+class InvalidQuery(HeadraceError, ValueError):
+    """SQL text or a Table API expression that says something no query can mean."""
+
+    code = "invalid-query"

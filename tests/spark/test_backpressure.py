@@ -101,6 +101,7 @@ def watched(env: StreamExecutionEnvironment) -> list[SourceLag]:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.usefixtures("streaming")
 def test_a_slow_sink(tmp_path: Path) -> None:
     count = 30_000

@@ -201,6 +201,16 @@ def test_plans(env: StreamExecutionEnvironment) -> None:
 Collect = Callable[[Any], Counter[Any]]
 
 
+@pytest.mark.usefixtures("streaming")
+def test_records_that_travel_with_the_plan_may_be_many(env: StreamExecutionEnvironment) -> None:
+    """More than a megabyte, which Spark would not hand to the process that plans a source."""
+    source = ScriptedSource([list(range(400_000)), [400_000]])
+    scripted = env.from_source(source, WatermarkStrategy.no_watermarks(), "script")
+    numbers = env.from_collection(list(range(400_000)), Types.LONG())
+    both = scripted.union(numbers)
+    assert Counter(both.map(lambda n: n % 2).execute_and_collect()) == {0: 400_001, 1: 400_000}
+
+
 def test_several_jobs_of_one_environment(
     env: StreamExecutionEnvironment, collected: Collect, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -66,8 +67,11 @@ def examples(repository: Path) -> Path:
         if (library / FOLDER).is_dir():
             return library / FOLDER
     cache = repository / ".cache" / FLINK
-    if not (cache / FOLDER).is_dir():
-        _fetch(cache)
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:  # other processes of this run need them, too
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (cache / FOLDER).is_dir():
+            _fetch(cache)
     return cache / FOLDER
 
 

@@ -264,7 +264,8 @@ _NANOS_PER_UNIT: dict[str, int] = {
 }
 
 
-def _duration(text: str) -> Duration:
+def parse_duration(text: str) -> Duration:
+    """A length of time such as `10 s`; ValueError if it is none."""
     found = re.fullmatch(r"(\d+)\s*([a-zµ]*)", text.strip().lower())
     if found is None or found[2] not in _NANOS_PER_UNIT:
         raise ValueError(text)
@@ -276,5 +277,5 @@ _READERS: dict[type, Callable[[str], Any]] = {
     int: int,
     float: float,
     bool: _boolean,
-    Duration: _duration,
+    Duration: parse_duration,
 }

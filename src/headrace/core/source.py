@@ -178,3 +178,34 @@ class SplitSpec(SourceSpec):
     @property
     def label(self) -> str:
         return type(self.source).__name__
+
+
+class OnDriver:
+    """Holds what only the driver needs; it does not travel to the workers."""
+
+    def __init__(self, value: Any = None):
+        self.value = value
+
+    def __reduce__(self) -> tuple[type[OnDriver], tuple[()]]:
+        return OnDriver, ()
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSpec(SourceSpec):
+    """Rows that Spark reads itself, as tuples of a change's kind and the columns' values.
+
+    `frame` holds a function of a session and whether to stream that makes the DataFrame; its
+    columns have `types` (`headrace.core.logical_types`)."""
+
+    frame: OnDriver
+    types: tuple[Any, ...]
+    ends: bool = True
+    name: str = "table"
+
+    @property
+    def bounded(self) -> bool:
+        return self.ends
+
+    @property
+    def label(self) -> str:
+        return self.name

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from headrace.core.crash_points import reach
 from headrace.core.operator import TaskInfo
 from headrace.core.sink import Committer, Sink
+from headrace.errors import IncompatibleState
 from headrace.jobs.journal import CommitJournal, Committables
 from headrace.operators.sinks import WriteOperator
 from headrace.plan.physical import PhysicalPlan
 
 _LOG = logging.getLogger("headrace")
 
+HandOver = Callable[[list[Any]], None]
+
 
 class SinkCommits:
-    """The committers of a job's sinks, and the journal of what they have still to do."""
+    """The committers of a job's sinks, and the journal of what they have still to do.
 
-    def __init__(self, plan: PhysicalPlan, journal: CommitJournal):
+    What goes to the driver itself, lines to print and records to collect, is output like any other:
+    it is handed over once its micro-batch is checkpointed.
+    """
+
+    def __init__(
+        self, plan: PhysicalPlan, journal: CommitJournal,
+        hand_over: Mapping[str, HandOver] | None = None, *, may_lose: bool = False,
+    ):  # fmt: skip
+        """`hand_over`: who takes what operators send to the driver, by uid. `may_lose`: whether
+        prepared output of a sink that is gone may stay uncommitted."""
         self._journal = journal
-        self._committers: dict[str, Committer[object]] = {}
+        self._may_lose = may_lose
+        self._committers: dict[str, Committer[Any]] = {}
         output_id = str(plan.settings.get("output_id", ""))
         lineage = str(plan.settings.get("lineage", ""))
         for vertex in plan.vertices.values():
@@ -31,36 +46,54 @@ class SinkCommits:
                     task = TaskInfo(vertex.name, vertex.uid, output_id=output_id, lineage=lineage)
                     committer.open(task)
                     self._committers[vertex.uid] = committer
+        self._of_sinks = bool(self._committers)
+        for uid, take in (hand_over or {}).items():
+            self._committers[uid] = _Delivery(take)
 
     def recover(self, last_committed: int | None, journal: CommitJournal | None = None) -> None:
         """Finish what an earlier attempt left: commit what was checkpointed, abort the rest."""
         own = journal is None
         journal = journal or self._journal
-        journal.recall(last_committed, required=own and bool(self._committers))
+        journal.recall(last_committed, required=own and self._of_sinks)
         for batch_id in journal.pending():
-            committed = last_committed is not None and batch_id <= last_committed
-            if committed:
+            if last_committed is not None and batch_id <= last_committed:
+                self._require_committers(batch_id, journal)
                 reach("sink-commit.before", batch_id)
-            for uid, prepared in journal.prepared(batch_id).items():
-                committer = self._committers.get(uid)
-                if committer is not None and prepared:
-                    (committer.recover if committed else committer.abort)(prepared)
-                elif prepared and committed:
-                    _LOG.warning(
-                        "micro-batch %d left output of a sink with uid %r, which the job no longer "
-                        "has: it stays uncommitted", batch_id, uid,
-                    )  # fmt: skip
-            if committed:
+                for uid, prepared in journal.prepared(batch_id).items():
+                    if prepared and uid in self._committers:
+                        self._committers[uid].recover(prepared)
                 reach("sink-commit.after", batch_id)
                 journal.settle(batch_id)
             else:
+                for uid, prepared in journal.prepared(batch_id).items():
+                    if prepared and uid in self._committers:
+                        self._committers[uid].abort(prepared)
                 journal.discard(batch_id)
-        if own and self._committers:
+        if own and self._of_sinks:
             journal.begin()
+
+    def _require_committers(self, batch_id: int, journal: CommitJournal) -> None:
+        """Refuse to leave output uncommitted that is checkpointed, unless it may be lost."""
+        left = journal.prepared(batch_id)
+        lost = [uid for uid, prepared in left.items() if prepared and uid not in self._committers]
+        if not lost:
+            return
+        what = (
+            f"micro-batch {batch_id} left prepared output of {', '.join(map(repr, lost))} (uid), "
+            "and the job has no sink of that uid that could commit it"
+        )
+        if not self._may_lose:
+            raise IncompatibleState(
+                what,
+                hint="Bring the sink back for one start, which commits its output; or say that it "
+                "may be dropped: headrace run --allow-non-restored-state, or "
+                "execution.state-recovery.ignore-unclaimed-state: true.",
+            )
+        _LOG.warning("%s: it stays uncommitted", what)
 
     def note(self, batch_id: int, prepared: Committables) -> None:
         """Remember what a micro-batch prepared, before its end is noted anywhere."""
-        if not self._committers:
+        if not self._of_sinks and not any(prepared.values()):
             return
         if self._journal.is_settled(batch_id):  # the job has fallen back behind its own output
             for uid, unneeded in prepared.items():
@@ -92,3 +125,13 @@ class SinkCommits:
         for committer in self._committers.values():
             committer.close()
         self._committers.clear()
+
+
+class _Delivery(Committer[Any]):
+    """Hands over what an operator sent to the driver."""
+
+    def __init__(self, hand_over: HandOver):
+        self._hand_over = hand_over
+
+    def commit(self, committables: list[Any]) -> None:
+        self._hand_over(committables)

@@ -10,9 +10,9 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.spark.batch import lower_batch
 from headrace.spark.dependencies import prepare
 from headrace.spark.inputs import with_local_files
-from headrace.spark.session import get_session
+from headrace.spark.session import explained, get_session
 from headrace.spark.shipment import pack
-from headrace.spark.stream import lower_stream
+from headrace.spark.stream import physical_plan_text
 from headrace.spark.stream_inputs import with_positions
 
 __all__ = ["execution_plan_json", "explain"]
@@ -27,10 +27,9 @@ def explain(graph: Graph, plan: PhysicalPlan, settings: JobSettings) -> str:
         plan = with_positions(plan)
     shipment = pack(plan, "explain", **prepare(spark, settings.dependencies))
     if streams:
-        frame = lower_stream(spark, plan, shipment)
+        physical = physical_plan_text(spark, plan, shipment)
     else:
-        frame = lower_batch(spark, plan, shipment)
-    physical = frame._jdf.queryExecution().simpleString()
+        physical = explained(spark, lower_batch(spark, plan, shipment))
     kind = "one Spark streaming query" if streams else "one Spark batch"
     return "\n".join([
         "== Stream graph ==", stream_graph_text(graph), "",

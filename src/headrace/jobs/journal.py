@@ -6,7 +6,8 @@ journal what is left to commit, and what to throw away.
 
     batch-<n>    what micro-batch n prepared
     settled      the last micro-batch whose output is committed; every later one that Spark has
-                 noted as done must have its entry, or output is lost
+                 noted as done must have its entry, or output is lost. Without sinks that commit,
+                 only what was to be printed or collected is noted, and this file is not there.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Protocol
 from zlib import crc32
 
 from headrace.errors import CorruptState
+from headrace.runtime.pickling import dumps
 
 Committables = dict[str, list[Any]]
 """By the uid of the sink."""
@@ -44,9 +46,12 @@ class CommitJournal:
         self._folder = folder
         self._entries: dict[int, Committables] = {}
         self._last_settled = -1
+        self._has_all = False
+        """Whether every micro-batch has an entry, with output or without."""
 
     def begin(self) -> None:
-        """Say that there is a journal, before the first micro-batch of a run."""
+        """Say that every micro-batch will have an entry, before the first one of a run."""
+        self._has_all = True
         if self._folder is not None and _SETTLED not in self._folder.names():
             self._settled(-1)
 
@@ -54,7 +59,7 @@ class CommitJournal:
         """Remember what a micro-batch prepared."""
         self._entries[batch_id] = prepared
         if self._folder is not None:
-            self._folder.write(_name(batch_id), _sealed(pickle.dumps(prepared, 5)))
+            self._folder.write(_name(batch_id), _sealed(dumps(prepared)))
 
     def recall(self, last_committed: int | None, *, required: bool = False) -> None:
         """Read what an earlier process left; if `required`, a journal there must be."""
@@ -64,7 +69,8 @@ class CommitJournal:
         for name in names:
             if name.startswith(_PREFIX):
                 self._recall_entry(self._folder, name, last_committed)
-        if last_committed is not None and (required or _SETTLED in names):
+        self._has_all = required or _SETTLED in names
+        if last_committed is not None and self._has_all:
             self._require_all(last_committed)
 
     def _recall_entry(self, folder: Folder, name: str, last_committed: int | None) -> None:
@@ -112,7 +118,7 @@ class CommitJournal:
 
     def _settled(self, batch_id: int) -> None:
         self._last_settled = batch_id
-        if self._folder is not None:
+        if self._folder is not None and self._has_all:
             self._folder.write(_SETTLED, _sealed(str(batch_id).encode()))
 
 

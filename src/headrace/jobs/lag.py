@@ -45,7 +45,7 @@ def source_lags(plan: PhysicalPlan, admission: Admission) -> dict[str, SourceLag
     """The lag of each source by its uid."""
     found = {}
     for vertex in plan.sources:
-        reach = admission.notes.reach(vertex.id)
+        reach = admission.reach(vertex.id)
         known = vertex.id in admission.limits and reach.planned > 0
         found[vertex.uid] = SourceLag(
             name=vertex.name,

@@ -23,13 +23,13 @@ from headrace.jobs.restart import restart_strategy
 from headrace.jobs.results import CollectListener, JobResults
 from headrace.jobs.retention import Retention
 from headrace.jobs.stateful_uids import warn_of_missing_uids
-from headrace.jobs.stream_job import Records, StreamJob
+from headrace.jobs.stream_job import Opened, Records, StreamJob
 from headrace.plan.physical import RESTORED_CHECKPOINT, PhysicalPlan
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
 from headrace.spark.inputs import with_local_files
-from headrace.spark.job_folder import job_folder
-from headrace.spark.savepoints.opening import open_run
+from headrace.spark.job_folder import JobFolder, job_folder
+from headrace.spark.savepoints.opening import Start, open_run
 from headrace.spark.session import Session, get_session
 from headrace.spark.shipment import pack
 from headrace.spark.stream import StreamSettings
@@ -66,13 +66,13 @@ def launch(
         raise Planned(with_positions(plan))
     job_id = JobID()
     spark = get_session(settings.spark)
-    records = _records(plan, settings)
+    records = records_of(plan, settings)
     if settings.as_stream or not plan.bounded:
         return _launch_stream(spark, job_id, with_positions(plan), settings, records, on_collect)
     return _launch_batch(spark, job_id, plan, settings, records, on_collect)
 
 
-def _records(plan: PhysicalPlan, settings: JobSettings) -> Records:
+def records_of(plan: PhysicalPlan, settings: JobSettings) -> Records:
     configuration = settings.configuration
     parallelism = {vertex.uid: vertex.parallelism for vertex in plan.vertices.values()}
     return Records(
@@ -90,12 +90,49 @@ def _launch_stream(
     spark: Session, job_id: JobID, plan: PhysicalPlan, settings: JobSettings,
     records: Records, on_collect: Mapping[int, CollectListener] | None,
 ) -> JobClient:  # fmt: skip
-    recovery = recovery_settings(settings.configuration)
     if settings.checkpointing:
         warn_of_missing_uids(plan)
     folder = job_folder(spark, settings.stream.checkpoint_dir, settings.stream.job_number)
-    job = {"id": str(job_id), "name": plan.name}
-    start = open_run(spark, folder, plan, job, recovery.path, recovery.allow_non_restored)
+    try:
+        return _launched_in(folder, spark, job_id, plan, settings, records, on_collect)
+    except BaseException:
+        folder.leave()
+        raise
+
+
+def _launched_in(
+    folder: JobFolder, spark: Session, job_id: JobID, plan: PhysicalPlan, settings: JobSettings,
+    records: Records, on_collect: Mapping[int, CollectListener] | None,
+) -> JobClient:  # fmt: skip
+    recovery = recovery_settings(settings.configuration)
+    sent_along = prepare(spark, settings.dependencies)
+
+    def opened(path: str | None) -> Opened:
+        job = {"id": str(job_id), "name": plan.name}
+        start = open_run(spark, folder, plan, job, path, recovery.allow_non_restored)
+        named = _named(plan, folder, start, records)
+        shipment = pack(named, str(job_id), alive=str(folder.notes), **sent_along)
+        return Opened(named, shipment, start)
+
+    first = opened(recovery.path)
+    results = JobResults(
+        first.plan, on_collect, journal=CommitJournal(folder.journal),
+        may_lose_output=recovery.allow_non_restored,
+    )  # fmt: skip
+    job_run = StreamJob(
+        spark, first, lambda: opened(None), results, settings.stream, folder, records
+    )
+    done: Future[JobExecutionResult] = Future()
+    client = JobClient(job_id, done, results, job_run.stop, records=records, stream=job_run)
+    start(spark, job_id, lambda: settings.retention.applied(job_run.run, client, folder),
+           results, done)  # fmt: skip
+    return client
+
+
+def _named(
+    plan: PhysicalPlan, folder: JobFolder, start: Start, records: Records
+) -> PhysicalPlan:  # fmt: skip
+    """The plan of a run: it says how the run's output is named and what it started from."""
     assert folder.note is not None
     extra: dict[str, Any] = {
         "output_id": folder.note.run_output_id, "lineage": folder.note.output_id,
@@ -104,15 +141,7 @@ def _launch_stream(
         batch = start.restored.metadata.batch
         extra[RESTORED_CHECKPOINT] = batch
         records.checkpoints.restored(batch, folder.note.restored_from, is_savepoint=True)
-    plan = replace(plan, settings={**plan.settings, **extra})
-    shipment = pack(plan, str(job_id), **prepare(spark, settings.dependencies))
-    results = JobResults(plan, on_collect, journal=CommitJournal(folder.journal))
-    job_run = StreamJob(spark, plan, shipment, results, settings.stream, folder, start, records)
-    done: Future[JobExecutionResult] = Future()
-    client = JobClient(job_id, done, results, job_run.stop, records=records, stream=job_run)
-    _start(spark, job_id, lambda: settings.retention.applied(job_run.run, client, folder),
-           results, done)  # fmt: skip
-    return client
+    return replace(plan, settings={**plan.settings, **extra})
 
 
 def _launch_batch(
@@ -149,11 +178,11 @@ def _launch_batch(
         finally:
             results.commits.close()
 
-    _start(spark, job_id, run, results, done)
+    start(spark, job_id, run, results, done)
     return client
 
 
-def _start(
+def start(
     spark: Session, job_id: JobID, work: Callable[[], None], results: JobResults,
     done: Future[JobExecutionResult],
 ) -> None:  # fmt: skip

@@ -14,11 +14,14 @@ from headrace.core.operator import MIN_TIMESTAMP
 from headrace.jobs.commits import SinkCommits
 from headrace.jobs.journal import CommitJournal, Committables
 from headrace.jobs.watermarks import OperatorTime, WatermarkBoard
+from headrace.operators.sinks import PrintOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.level_task import COUNTS, PROGRESS, WRITTEN
 
 Item = tuple[int, int, str, Any]
 CollectListener = Callable[[list[Any]], None]
+_OUTPUT = ("print", "collect", "commit")
+"""Kinds of items that count only once their micro-batch is checkpointed."""
 
 
 @dataclass
@@ -39,26 +42,42 @@ class JobResults:
     def __init__(
         self, plan: PhysicalPlan, on_collect: Mapping[int, CollectListener] | None = None,
         print_line: Callable[[str], None] | None = None, journal: CommitJournal | None = None,
+        *, may_lose_output: bool = False,
     ):  # fmt: skip
         self._plan = plan
-        self._on_collect = dict(on_collect or {})
         self._print = print_line or _print_line
-        self.commits = SinkCommits(plan, journal or CommitJournal(None))
+        self._hand_over = self._listeners(on_collect or {})
+        self._may_lose = may_lose_output
+        self.commits = self._commits(plan, journal or CommitJournal(None))
         self._written: list[Any] = []
         self._counts: dict[tuple[int, int], Counts] = {}
         self.batches = 0
         self.board = WatermarkBoard(plan)
 
+    def _listeners(self, on_collect: Mapping[int, CollectListener]) -> dict[str, CollectListener]:
+        """Who takes what operators send to the driver, by their uids."""
+        printing = {vertex.uid: self._print_lines for vertex in self._plan.vertices.values()
+                    if isinstance(vertex.operator, PrintOperator)}  # fmt: skip
+        collecting = {self._plan.vertices[id].uid: take for id, take in on_collect.items()}
+        return {**printing, **collecting}
+
+    def _print_lines(self, lines: list[str]) -> None:
+        for line in lines:
+            self._print(line)
+
+    def _commits(self, plan: PhysicalPlan, journal: CommitJournal) -> SinkCommits:
+        return SinkCommits(plan, journal, self._hand_over, may_lose=self._may_lose)
+
+    def begin_anew(self, plan: PhysicalPlan, journal: CommitJournal) -> None:
+        """The job goes on in another run, whose micro-batches and output are numbered anew."""
+        self.commits.close()
+        self.commits = self._commits(plan, journal)
+
     def handle(self, batch_id: int, items: Iterable[Item]) -> None:
         """Take in one batch's items, all of them or none."""
         committables: Committables = {}
         for vertex, subtask, kind, payload in items:
-            if kind == "print":
-                for line in payload:
-                    self._print(line)
-            elif kind == "collect":
-                self._on_collect[vertex](payload)
-            elif kind == "commit":
+            if kind in _OUTPUT:
                 committables.setdefault(self._plan.vertices[vertex].uid, []).extend(payload)
             elif kind == COUNTS:
                 known = self._counts.setdefault((vertex, subtask), Counts())

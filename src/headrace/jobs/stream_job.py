@@ -27,7 +27,12 @@ from headrace.spark.file_store import FileStore, file_store
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.checkpoint import Checkpoint, last_committed
 from headrace.spark.savepoints.fall_back import fall_back, located
-from headrace.spark.savepoints.opening import Start, deal_out_on_resume, remove_earlier_runs
+from headrace.spark.savepoints.opening import (
+    Start,
+    deal_out_on_resume,
+    is_dealt_out_on_resume,
+    remove_earlier_runs,
+)
 from headrace.spark.savepoints.querying import query_key, state_frame
 from headrace.spark.savepoints.writer import write_savepoint
 from headrace.spark.session import Session
@@ -58,15 +63,27 @@ class Records:
     """What slots wrote of their state, by micro-batches that are not committed yet."""
 
 
+@dataclass(frozen=True)
+class Opened:
+    """A run of a job's folder, and what runs in it."""
+
+    plan: PhysicalPlan
+    shipment: Shipment
+    start: Start
+
+
 class StreamJob:
     """Runs a stream until it ends, is stopped, or has failed too often."""
 
     def __init__(
-        self, spark: Session, plan: PhysicalPlan, shipment: Shipment, results: JobResults,
-        settings: StreamSettings, folder: JobFolder, start: Start, records: Records,
+        self, spark: Session, opened: Opened, reopen: Callable[[], Opened], results: JobResults,
+        settings: StreamSettings, folder: JobFolder, records: Records,
     ):  # fmt: skip
+        """`reopen` makes the folder's next run, with the state of the last one dealt out anew."""
         self._spark = spark
-        self._plan = plan
+        self._opened = opened
+        self._reopen = reopen
+        self._settings = settings
         self._results = results
         self._folder = folder
         self._records = records
@@ -76,10 +93,6 @@ class StreamJob:
         self._over = threading.Event()
         self._saving = threading.Lock()
         self._cleaned_up = False
-        self._new_attempt: Callable[[], StreamRun] = lambda: StreamRun(
-            spark, plan, shipment, self, settings, folder,
-            start if not folder.resumes else Start(None, start.positions),
-        )  # fmt: skip
         self._watch = CheckpointWatch(
             records.checkpoints, records.timeout_ms, records.tolerable_failures, self._give_up
         )
@@ -108,11 +121,30 @@ class StreamJob:
             journal = CommitJournal(run.child("journal"))
             self._results.commits.recover(last_committed(run), journal)
 
-    def _run_once(self, number: int) -> None:
+    def _new_attempt(self) -> StreamRun:
         last = last_committed(self._folder.run)
         self._results.commits.recover(last)
+        if last is not None and is_dealt_out_on_resume(self._folder):
+            self._begin_anew()
+            last = None
+        start = self._opened.start
         if last is not None:
             self._records.checkpoints.restored(last, self._folder.run.uri)
+            start = Start(None, start.positions)
+        return StreamRun(
+            self._spark, self._opened.plan, self._opened.shipment, self, self._settings,
+            self._folder, start,
+        )  # fmt: skip
+
+    def _begin_anew(self) -> None:
+        """Go on in a new run: state that all subtasks must see is dealt out when one starts."""
+        self._opened = self._reopen()
+        self._results.begin_anew(self._opened.plan, CommitJournal(self._folder.journal))
+        self._results.commits.recover(None)
+        self._records.figures.clear()
+        self._cleaned_up = False
+
+    def _run_once(self, number: int) -> None:
         attempt = self._attempt = self._new_attempt()
         self._begun.set()
         if self._stopped.is_set():
@@ -161,7 +193,7 @@ class StreamJob:
         """How far the sources are behind what could be read, by uid."""
         self._begun.wait(timeout=60)
         attempt = self._attempt
-        return {} if attempt is None else source_lags(self._plan, attempt.admission)
+        return {} if attempt is None else source_lags(self._opened.plan, attempt.admission)
 
     def stop(self) -> None:
         """End it where it is."""
@@ -239,7 +271,7 @@ class StreamJob:
 
     def _write(self, target: FileStore, attempt: StreamRun) -> str:
         begin = time.time()
-        checkpoint = Checkpoint(self._spark, self._folder.run, attempt.watch.last)
+        checkpoint = Checkpoint(self._spark, attempt.store, attempt.watch.last)
         try:
             metadata = write_savepoint(self._spark, checkpoint, target)
         except Exception:

@@ -22,6 +22,8 @@ class Placement:
     max_parallelism: int
     was: int
     """The parallelism the operator had."""
+    same_groups: bool = False
+    """Whether keys are in the groups they were stored with."""
 
     def deal(self, form: RowForm, rows: pa.RecordBatch) -> Iterator[tuple[int, list[Item]]]:
         """The items for each slot. Of state without keys `rows` must be all there is."""
@@ -58,3 +60,25 @@ class Placement:
         subtasks = pc.divide(pc.multiply(groups, self.parallelism), self.max_parallelism)
         for subtask in pc.unique(subtasks).to_pylist():
             yield subtask, rows.filter(pc.equal(subtasks, subtask))
+
+    def groups_of(self, slot: int) -> range | None:
+        """The key groups of a slot; None if those that are stored say nothing."""
+        if not self.same_groups:
+            return None
+        first, end = (-(-each * self.max_parallelism // self.parallelism)
+                      for each in (slot, slot + 1))  # fmt: skip
+        return range(first, end) if slot < self.parallelism else range(0)
+
+    def rows_of(self, form: RowForm, rows: pa.RecordBatch, slot: int) -> pa.RecordBatch:
+        """The rows of keyed state that belong to one slot."""
+        groups = self.groups_of(slot)
+        if groups is None:
+            own = [own for subtask, own in self.rows_by_key(form, rows) if subtask == slot]
+            return own[0] if own else rows.slice(0, 0)
+        stored = rows.column("key_group")
+        ends = pc.min_max(stored).as_py()
+        if rows.num_rows and ends["min"] in groups and ends["max"] in groups:
+            return rows
+        return rows.filter(
+            pc.and_(pc.greater_equal(stored, groups.start), pc.less(stored, groups.stop))
+        )

@@ -12,6 +12,7 @@ from headrace.core.isolation import FROZEN, isolated, isolated_all
 from headrace.core.operator import Batch, Operator
 from headrace.core.source import (
     CollectionSpec,
+    FrameSpec,
     SocketTextSpec,
     SourceSpec,
     Split,
@@ -19,6 +20,8 @@ from headrace.core.source import (
     SplitSpec,
     TextFilesSpec,
 )
+from headrace.core.table_columns import from_arrow
+from headrace.core.table_connector import INSERT
 from headrace.core.user_code import RecordFailure, apply_all
 from headrace.runtime.line_ranges import decoded
 from headrace.runtime.pickling import dumps_for_workers
@@ -54,6 +57,8 @@ def decoder(spec: SourceSpec) -> Decoder:
             return lambda lines: iter((Batch(lines),))
         case SplitSpec():
             return lambda ranges: _read_splits(spec, ranges)
+        case FrameSpec():
+            return lambda frames: _rows_of_frames(spec, frames)
         case _:
             raise AssertionError(f"no decoder for {spec!r}")
 
@@ -71,6 +76,12 @@ def encode_collection(values: Iterable[Any]) -> Iterator[bytes]:
 def _pickles(blobs: list[bytes]) -> Iterator[Batch]:
     for blob in blobs:
         yield Batch(pickle.loads(blob))
+
+
+def _rows_of_frames(spec: FrameSpec, frames: list[Any]) -> Iterator[Batch]:
+    for frame in frames:
+        columns = [from_arrow(frame.column(index), type) for index, type in enumerate(spec.types)]
+        yield Batch(list(zip([INSERT] * frame.num_rows, *columns, strict=True)))
 
 
 def encode_ranges(ranges: list[Range]) -> bytes:

@@ -87,9 +87,22 @@ class RowForm:
         return RowForm(kind, scope, ttl, {name: types.get(name) or _PICKLED for name in names})
 
     def unified(self, other: RowForm) -> RowForm:
-        """The form for the items of both."""
+        """The form for the items of both.
+
+        Slots may disagree on whether values expire: some have not run since the program changed.
+        """
         types = {name: unified(kind, other.types[name]) for name, kind in self.types.items()}
-        return RowForm(self.kind, self.scope, self.ttl, types)
+        return RowForm(self.kind, self.scope, self.ttl or other.ttl, types)
+
+    def reencoded(
+        self, old: RowForm, rows: pa.RecordBatch, max_parallelism: int, now: int
+    ) -> pa.RecordBatch:
+        """Rows of another form in this one; what had no age is young as of `now`."""
+        items = old.decode(rows)
+        if self.ttl and not old.ttl:
+            items = [(*item[:-1], [(now, value) for value in item[-1]] if self.kind == "list"
+                      else (now, item[-1])) for item in items]  # fmt: skip
+        return self.encode(items, max_parallelism, 0)
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "scope": self.scope, "ttl": self.ttl,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from headrace.core.source import SplitSpec
 from headrace.plan.physical import PhysicalPlan
-from headrace.spark.admission_notes import AdmissionNotes, shared
+from headrace.spark.admission_notes import AdmissionNotes, SourceReach, shared
 
 SHORTEST_TARGET = 1.0
 FIRST_RECORDS_PER_SECOND = 10_000
@@ -150,15 +150,25 @@ class Admission:
         self._clock = clock
         self._planned = clock()
         self.notes = AdmissionNotes(folder)
+        self.notes.create()
+        self._reaches: dict[int, SourceReach] = {}
         self.limits: dict[int, int | None] = {}
         self.last_batch_ms: int | None = None
         """How long the last micro-batch took that had records of these sources."""
         # What an earlier run has noted says nothing about this one.
         self._write({}, {})
 
+    def reach(self, source: int) -> SourceReach:
+        """What the planner of a source noted last; the notes are gone before the job's end is told,
+        what was known then stays known."""
+        found = self.notes.reach(source)
+        if found.planned:
+            self._reaches[source] = found
+        return self._reaches.get(source, found)
+
     def batch_ended(self) -> None:
         """A micro-batch is done: learn from it, and note what the next one may take."""
-        reaches = {source: self.notes.reach(source) for source in self._sources}
+        reaches = {source: self.reach(source) for source in self._sources}
         planned = max((reach.planned for reach in reaches.values()), default=0.0)
         if planned <= self._planned:
             return  # it repeated an earlier one, or had no records of these sources

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,10 @@ class AdmissionNotes:
     def __init__(self, folder: Path | str):
         self._folder = Path(folder)
 
+    def create(self) -> None:
+        """Make the folder, which is the driver's to do: it clears it away, too."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+
     def write_limits(self, limits: Mapping[int, int | None]) -> None:
         self._write(_LIMITS, {str(source): limit for source, limit in limits.items()})
 
@@ -80,10 +85,11 @@ class AdmissionNotes:
         return found
 
     def _write(self, name: str, note: dict[str, Any]) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
         unfinished = self._folder / f".{name}"
-        unfinished.write_text(json.dumps(note), encoding="utf-8")
-        unfinished.rename(self._folder / name)
+        # Without the folder the job has ended: nobody reads notes any more, nor clears them away.
+        with suppress(FileNotFoundError):
+            unfinished.write_text(json.dumps(note), encoding="utf-8")
+            unfinished.rename(self._folder / name)
 
 
 class Pace:

@@ -33,6 +33,8 @@ class Control:
         self._folder = folder
         self._alarm: threading.Timer | None = None
         self._ticks: list[str] = []
+        self._lock = threading.RLock()
+        self._closed = False
 
     def frame(self, spark: SparkSession, slots: int) -> DataFrame:
         """The rows that carry words to the slots."""
@@ -45,30 +47,39 @@ class Control:
 
     def tick(self) -> None:
         """Let a micro-batch run, so that slots look at their clocks."""
-        self._ticks.append(self._drop(_TICK))
-        for old in self._ticks[:-_KEPT_TICKS]:
-            # Long read by now; the query remembers the names it has seen.
-            self._folder.delete(old)
-        del self._ticks[:-_KEPT_TICKS]
+        with self._lock:
+            self._drop(_TICK)
+            for old in self._ticks[:-_KEPT_TICKS]:
+                # Long read by now; the query remembers the names it has seen.
+                self._folder.delete(old)
+            del self._ticks[:-_KEPT_TICKS]
 
     def wake_at(self, due: int | None) -> None:
         """Tick when the earliest processing-time timer is due."""
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
-        if due is not None:
-            delay = min(max(0.0, due / 1000 - time.time()), threading.TIMEOUT_MAX)
-            self._alarm = threading.Timer(delay, self.tick)
-            self._alarm.daemon = True
-            self._alarm.start()
+        with self._lock:
+            if self._alarm is not None:
+                self._alarm.cancel()
+                self._alarm = None
+            if due is not None and not self._closed:
+                delay = min(max(0.0, due / 1000 - time.time()), threading.TIMEOUT_MAX)
+                self._alarm = threading.Timer(delay, self.tick)
+                self._alarm.daemon = True
+                self._alarm.start()
 
     def close(self) -> None:
-        self.wake_at(None)
+        """Say nothing any more: a word that is on its way would bring a deleted folder back."""
+        with self._lock:
+            self._closed = True
+            self.wake_at(None)
 
-    def _drop(self, word: str) -> str:
-        name = f"{word}-{uuid.uuid4().hex}"
-        self._folder.write(name, f"{word}\n".encode())
-        return name
+    def _drop(self, word: str) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            name = f"{word}-{uuid.uuid4().hex}"
+            self._folder.write(name, f"{word}\n".encode())
+            if word == _TICK:
+                self._ticks.append(name)
 
 
 def _to_every_slot(slots: int) -> ArrowFunction:

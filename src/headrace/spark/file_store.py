@@ -11,6 +11,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+_TRIES = 3
+
 
 class FileStore(ABC):
     """A folder. Names may lead into folders below it."""
@@ -68,6 +70,7 @@ class LocalStore(FileStore):
                 file.flush()
                 os.fsync(file.fileno())
             unfinished.replace(target)
+            _sync_folder(target.parent)
         finally:
             unfinished.unlink(missing_ok=True)
 
@@ -83,10 +86,29 @@ class LocalStore(FileStore):
 
     def delete(self, name: str = "") -> None:
         target = self.path / name
-        if target.is_dir():
-            shutil.rmtree(target)
-        else:
+        if not target.is_dir():
             target.unlink(missing_ok=True)
+            return
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                shutil.rmtree(target)
+                return
+            except OSError:  # Spark clears its own old files away meanwhile
+                if not target.exists():
+                    return
+                if not tries_left:
+                    raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names in a folder last: a file may be on disk and its new name not yet."""
+    if os.name == "nt":
+        return  # folders cannot be opened there
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 class HadoopStore(FileStore):

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headrace.core.checkpointed import source_part
 from headrace.core.source import (
     CollectionSpec,
+    FrameSpec,
     Source,
     SourceSpec,
     SplitSpec,
@@ -34,6 +35,9 @@ def static_input(spark: SparkSession, vertex: Vertex) -> DataFrame:
         case SplitSpec():
             rows = [(encode_ranges(ranges),) for ranges in _ranges_by_split(spec.source)]
             return spark.createDataFrame(rows, "row binary").coalesce(vertex.parallelism)
+        case FrameSpec():
+            rows_of_table: DataFrame = spec.frame.value(spark, False)
+            return rows_of_table.coalesce(1) if vertex.parallelism == 1 else rows_of_table
         case _:
             raise Unsupported(f"{_label(spec)} cannot be read as a batch", origin=vertex.origin)
 

@@ -21,7 +21,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headrace.errors import CorruptState
-from headrace.plan.physical import PhysicalPlan
+from headrace.operators.sinks import WriteOperator
+from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore, LocalStore, file_store
 from headrace.spark.savepoints.checkpoint import PLAN, POSITIONS, last_committed
@@ -50,9 +51,9 @@ class JobFolder:
     def __init__(self, store: FileStore, *, lasting: bool):
         self.store = store
         self.lasting = lasting
+        self._note = read_job_note(store)
         self.notes = Path(tempfile.mkdtemp(prefix="headrace-"))
         """A local folder for what only this process and those beside it need."""
-        self._note = read_job_note(store)
 
     @property
     def note(self) -> RunNote | None:
@@ -146,7 +147,14 @@ def shape_of(plan: PhysicalPlan) -> dict[str, Any]:
         "parallelism": plan.parallelism,
         "operators": [[v.uid, v.name, v.level, v.parallelism, v.max_parallelism] for v in vertices],
         "sources": [[v.uid, type(v.source).__name__] for v in plan.sources],
+        # From the first micro-batch of a run on they have a journal, or none has.
+        "committers": sorted(v.uid for v in vertices if _commits(v)),
     }
+
+
+def _commits(vertex: Vertex) -> bool:
+    operator = vertex.operator
+    return isinstance(operator, WriteOperator) and operator.sink.create_committer() is not None
 
 
 def job_folder(spark: SparkSession, checkpoint_dir: str | None, job_number: int) -> JobFolder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,13 +12,15 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from headrace.core.crash_points import reach
 from headrace.runtime.level_task import WRITTEN, LevelTask
 from headrace.spark.failures import reported
+from headrace.spark.runs_at_work import is_over
+from headrace.spark.savepoints.dealing import SlotFiles
 from headrace.spark.shipment import Shipment
-from headrace.spark.slot_log import SlotLog
+from headrace.spark.slot_log import Piece, SlotLog
 from headrace.spark.worker import (
     abandoned_on_failure,
     attempt_number,
     batch_id,
-    drop_other_runs,
+    drop_ended_runs,
     level_task,
 )
 
@@ -38,8 +41,18 @@ class SlotProcessor(StatefulProcessor):
 
     def handleInitialState(self, key: Any, initialState: Row, timerValues: Any) -> None:
         slot = self._slots[key[0]]
-        state = initialState
-        self._log.begin_with(self._level, slot, bytes(state.about), bytes(state.changes))
+        with reported():
+            pieces = self._pieces(initialState, slot)
+            self._log.begin_with(self._level, slot, bytes(initialState.about), pieces)
+
+    def _pieces(self, begins_with: Row, slot: int) -> Iterator[Piece]:
+        """What a slot is given of a savepoint."""
+        yield Piece.stored(bytes(begins_with.changes))
+        if begins_with.files is not None:
+            files: SlotFiles = pickle.loads(bytes(begins_with.files))
+            if not files.plain:
+                self._shipment.plan()  # values name their classes, which come with the program
+            yield from files.pieces(slot)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         yield from self._run(key[0], (row.blob for row in rows))
@@ -68,9 +81,9 @@ class SlotProcessor(StatefulProcessor):
     def _caught_up(self, slot: int) -> LevelTask:
         """The slot's task with its state as of the last completed batch."""
         run_id = self._shipment.run_id
-        for other in [identity for identity in _REPLICAS if identity[0] != run_id]:
+        drop_ended_runs(self._shipment)
+        for other in [each for each in _REPLICAS if is_over(each[0], self._shipment)]:
             _REPLICAS.pop(other)[1].abandon()
-        drop_other_runs(run_id)
         # Taken out until the batch is through: a failed one must not leave its traces.
         nonce, task = _REPLICAS.pop((run_id, self._level, slot), (None, None))
         if task is not None and task.remembers and not self._log.is_at(nonce):

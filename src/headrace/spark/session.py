@@ -9,8 +9,9 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from headrace.java import ensure_java
 from headrace.spark.class_archive import jvm_options
@@ -83,6 +84,12 @@ def get_session(settings: Mapping[str, str] | None = None) -> SparkSession:
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel(os.environ.get("HEADRACE_SPARK_LOG", "OFF"))
     return session
+
+
+def explained(spark: SparkSession, frame: DataFrame) -> str:
+    """Spark's own plan, also of a stream."""
+    jvm: Any = spark._jvm
+    return str(jvm.PythonSQLUtils.explainString(frame._jdf.queryExecution(), "simple"))
 
 
 def default_parallelism() -> int:

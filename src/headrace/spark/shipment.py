@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,8 @@ class Shipment:
     files: Mapping[str, str] = field(default_factory=dict)
     unpacked: bool = False
     """Whether archives came along: functions then work in the folder they are unpacked to."""
+    alive: str | None = None
+    """A path on the driver's machine that is there as long as the job runs."""
 
     def plan(self) -> PhysicalPlan:
         """A fresh copy of the plan: its functions are this task's own."""
@@ -42,6 +45,16 @@ class Shipment:
 
             shim.install()
         return unpickle_plan(self.plan_bytes)
+
+
+def write_shipment(shipment: Shipment, file: Path) -> None:
+    """Leave it for processes beside the driver."""
+    file.write_bytes(pickle.dumps(shipment, 5))
+
+
+def read_shipment(file: Path) -> Shipment:
+    shipment: Shipment = pickle.loads(file.read_bytes())
+    return shipment
 
 
 def pack(plan: PhysicalPlan, run_id: str, **rest: Any) -> Shipment:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import pickle
 import uuid
 from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +32,10 @@ _COMPACT_AT_LEAST = 8 * 1024 * 1024
 """Bytes of log below which a snapshot is not worth writing."""
 _MOST_LOGGED = 1024
 """Log entries after which one is written all the same, so that the head stays small."""
+_MOST_AT_HAND = 64 * 1024 * 1024
+"""Stored bytes of a savepoint that are kept in memory until a slot's first batch needs them."""
+# What goes to Spark's state store goes through a socket and into its log: dearer than compressing.
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 class SlotLog:
@@ -38,8 +44,9 @@ class SlotLog:
     def __init__(self, handle: StatefulProcessorHandle):
         self._entries = handle.getMapState(STATE, "entry long", "blob binary")
         self._info: dict[str, Any] = {}
-        self._at_hand: dict[tuple[int, int], bytes] = {}
+        self._at_hand: dict[tuple[int, int], Callable[[], Changes]] = {}
         """What was just stored of a savepoint, so that it need not be read again."""
+        self._at_hand_bytes = 0
 
     @property
     def version(self) -> int:
@@ -52,17 +59,20 @@ class SlotLog:
     def _write_head(self) -> None:
         self._entries.updateValue((HEAD,), (pickle.dumps(self._info, 5),))
 
-    def begin_with(self, level: int, slot: int, about: bytes, changes: bytes) -> None:
-        """Take over a piece of state that a savepoint holds, before the first batch."""
+    def begin_with(self, level: int, slot: int, about: bytes, pieces: Iterable[Piece]) -> None:
+        """Take over state that a savepoint holds, before the first batch."""
         self._read_head()
         info = self._info
         info.update(level=level, slot=slot)
         info["states"].update(pickle.loads(about))
-        entry = _chunk_entry(info["chunks"])
-        self._entries.updateValue((entry,), (changes,))
-        self._at_hand[slot, entry] = changes
-        info["chunks"] += 1
-        info["snapshot_bytes"] += len(changes)
+        for piece in pieces:
+            entry = _chunk_entry(info["chunks"])
+            self._entries.updateValue((entry,), (piece.blob,))
+            self._at_hand_bytes += len(piece.blob)
+            if self._at_hand_bytes <= _MOST_AT_HAND:
+                self._at_hand[slot, entry] = piece.changes
+            info["chunks"] += 1
+            info["snapshot_bytes"] += len(piece.blob)
         self._write_head()
 
     @property
@@ -95,11 +105,12 @@ class SlotLog:
         return True
 
     def _apply(self, task: LevelTask, entry: int) -> None:
-        blob = self._at_hand.pop((task.subtask, entry), None)
-        if blob is None:
+        changes = self._at_hand.pop((task.subtask, entry), None)
+        if changes is None:
             stored: Any = self._entries.getValue((entry,))
-            blob = bytes(stored[0])
-        task.state.apply(unpacked(blob))
+            task.state.apply(unpacked(bytes(stored[0])))
+        else:
+            task.state.apply(changes())
 
     def append(self, task: LevelTask, run_id: str) -> tuple[str, dict[str, Any]]:
         """Log what the batch changed; returns the nonce of the new version and what it took."""
@@ -163,12 +174,30 @@ def packed(changes: Changes) -> tuple[bytes, dict[str, int]]:
     return pickle.dumps(list(parts.values()), 5), {uid: len(part) for uid, part in parts.items()}
 
 
-def packed_rows(uid: str, name: str, form: RowForm, rows: pa.RecordBatch) -> bytes:
-    """Rows of a savepoint as a blob: they need not become Python objects on their way."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_batch(rows)
-    return pickle.dumps([(uid, name, form.to_json(), sink.getvalue().to_pybytes())], 5)
+@dataclass(frozen=True)
+class Piece:
+    """Some of a slot's state, as it is stored and as changes."""
+
+    blob: bytes
+    changes: Callable[[], Changes]
+
+    @staticmethod
+    def stored(blob: bytes) -> Piece:
+        return Piece(blob, lambda: unpacked(blob))
+
+    @staticmethod
+    def of_changes(changes: Changes) -> Piece:
+        return Piece(packed(changes)[0], lambda: changes)
+
+    @staticmethod
+    def of_rows(uid: str, name: str, form: RowForm, rows: pa.RecordBatch) -> Piece:
+        """Rows of a savepoint: they need not become Python objects to be stored."""
+        rows = rows.drop_columns(["key_group"])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema, options=_COMPRESSED) as writer:
+            writer.write_batch(rows)
+        stored = (uid, name, form.to_json(), sink.getvalue().to_pybytes())
+        return Piece(pickle.dumps([stored], 5), lambda: [(uid, name, form.kind, form.change(rows))])
 
 
 def unpacked(blob: bytes) -> Changes:

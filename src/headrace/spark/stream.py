@@ -28,7 +28,8 @@ from headrace.spark.job_folder import JobFolder, RunNote, job_folder
 from headrace.spark.processor import SlotProcessor
 from headrace.spark.savepoints.checkpoint import last_committed
 from headrace.spark.savepoints.opening import Start
-from headrace.spark.shipment import Shipment
+from headrace.spark.session import explained
+from headrace.spark.shipment import Shipment, write_shipment
 from headrace.spark.slots import slot_labels
 from headrace.spark.stream_inputs import stream_input
 from headrace.spark.worker import SCHEMA, read_source
@@ -78,6 +79,8 @@ class StreamRun:
         self._listener = listener
         self._settings = settings
         self._folder = folder
+        self.store = folder.run
+        """Where its checkpoint is; the folder may be in another run by the time it is read."""
         self._start_with = start
         self._control = Control(folder.control)
         self._aligner = Aligner(plan, folder.alignment)
@@ -222,11 +225,13 @@ class StreamRun:
     def lower(self) -> DataFrame:
         """The streaming DataFrame whose rows are what the job sends to its driver."""
         plan, shipment = self._plan, self._shipment
+        shipment_file = self._folder.notes / "shipment"
+        write_shipment(shipment, shipment_file)
         inputs = [
             stream_input(
                 self._spark,
                 vertex,
-                shipment,
+                shipment_file,
                 str(self._folder.alignment),
                 self._settings.files_per_batch,
                 str(self._folder.notes / "admission"),
@@ -263,12 +268,15 @@ class StreamRun:
         return restored.initial_state(self._shipment, self._plan, level).groupBy("label")
 
 
-def lower_stream(spark: SparkSession, plan: PhysicalPlan, shipment: Shipment) -> DataFrame:
-    """The streaming DataFrame of a job that is only to be looked at."""
+def physical_plan_text(spark: SparkSession, plan: PhysicalPlan, shipment: Shipment) -> str:
+    """How Spark would run a job, which is only to be looked at."""
     folder = job_folder(spark, None, 1)
-    folder.begin(RunNote("", 0, {}))
-    run = StreamRun(spark, plan, shipment, _Nobody(), StreamSettings(), folder, Start())
-    return run.lower()
+    try:
+        folder.begin(RunNote("", 0, {}))
+        run = StreamRun(spark, plan, shipment, _Nobody(), StreamSettings(), folder, Start())
+        return explained(spark, run.lower())
+    finally:
+        folder.leave()
 
 
 class _Nobody:

@@ -18,6 +18,7 @@ from headrace.core.crash_points import reach
 from headrace.core.source import (
     Boundedness,
     CollectionSpec,
+    FrameSpec,
     SocketTextSpec,
     Source,
     Split,
@@ -31,17 +32,18 @@ from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.source_task import encode_ranges
 from headrace.spark.admission_notes import AdmissionNotes, Gate, Pace
 from headrace.spark.alignment import waiting
-from headrace.spark.shipment import Shipment
+from headrace.spark.shipment import read_shipment
 
 
 def stream_input(
-    spark: SparkSession, vertex: Vertex, shipment: Shipment, alignment: str,
+    spark: SparkSession, vertex: Vertex, shipment: Path, alignment: str,
     files_per_batch: int | None = None, admission: str | None = None,
     began_at: Mapping[str, Any] | None = None, interval_ms: int = 0,
 ) -> DataFrame:  # fmt: skip
     """The rows of a source as they come; one column, as in a batch.
 
-    `alignment` and `admission` are where the driver notes what shall wait. `began_at` is where the
+    `shipment` is the file that the plan is in, `alignment` and `admission` are where the driver
+    notes what shall wait. `began_at` is where the
     source stood in the savepoint that the job started from. An endless source with splits starts a
     micro-batch every `interval_ms`, or at once while it is behind.
     """
@@ -53,6 +55,9 @@ def stream_input(
         case SocketTextSpec():
             reader = spark.readStream.format("socket")
             return reader.option("host", spec.host).option("port", spec.port).load()
+        case FrameSpec():
+            rows_of_table: DataFrame = spec.frame.value(spark, True)
+            return rows_of_table
         case CollectionSpec():
             raise AssertionError("collections become split sources before they are streamed")
         case SplitSpec():
@@ -150,7 +155,7 @@ class _Slices(SplitReader[Any]):
 
 def _data_source(
     source_name: str,
-    shipment: Shipment,
+    shipment: Path,
     vertex: int,
     alignment: str,
     admission: str | None,
@@ -160,7 +165,8 @@ def _data_source(
     """A Spark data source whose rows say what to read; level 0 does the reading.
 
     It takes the source out of the shipment, in a process of its own that has the user's modules
-    only once the shipment is unpacked.
+    only once the shipment is unpacked. The shipment is in a file, for the class must be small: what
+    is larger than a megabyte Spark sends as a broadcast, which that process cannot read.
     """
 
     class SplitsSource(DataSource):
@@ -172,7 +178,7 @@ def _data_source(
             return "row binary"
 
         def streamReader(self, schema: Any) -> DataSourceStreamReader:
-            spec = shipment.plan().vertices[vertex].source
+            spec = read_shipment(shipment).plan().vertices[vertex].source
             assert isinstance(spec, SplitSpec)
             notes = None if admission is None else AdmissionNotes(admission)
             return SplitStream(

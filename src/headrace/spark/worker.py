@@ -14,9 +14,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 
+from headrace.core.source import FrameSpec
 from headrace.runtime.level_task import LevelTask
 from headrace.runtime.source_task import decoder
 from headrace.spark.failures import reported
+from headrace.spark.runs_at_work import is_over, note_run
 from headrace.spark.shipment import Shipment
 
 SCHEMA = "slot int, blob binary"
@@ -73,7 +75,7 @@ def read_source(shipment: Shipment, source: int, *, final: bool, keep: bool) -> 
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with reported() as reporting:
-            drop_other_runs(shipment.run_id)
+            drop_ended_runs(shipment)
             identity = (shipment.run_id, 0, source, partition())
             task = _kept(identity) or level_task(shipment, 0, partition(), source=source)
             vertex = task.plan.vertices[source]
@@ -83,7 +85,9 @@ def read_source(shipment: Shipment, source: int, *, final: bool, keep: bool) -> 
             with abandoned_on_failure(task):
                 task.begin_batch(batch_id(), attempt_number())
                 for rows in batches:
-                    for batch in read(column(rows, 0)):
+                    # Rows that Spark reads itself have all their columns; others are one.
+                    native = isinstance(vertex.source, FrameSpec)
+                    for batch in read([rows] if native else column(rows, 0)):
                         yield from as_arrow(task.feed(source, batch))
                 if final:
                     task.mark_final()
@@ -146,7 +150,8 @@ def _keep_or_close(identity: tuple[Any, ...], task: LevelTask, keep: bool) -> No
         task.close()
 
 
-def drop_other_runs(run_id: str) -> None:
+def drop_ended_runs(shipment: Shipment) -> None:
     """Forget tasks of jobs that have ended: a worker outlives them."""
-    for identity in [identity for identity in _KEPT if identity[0] != run_id]:
+    note_run(shipment)
+    for identity in [identity for identity in _KEPT if is_over(identity[0], shipment)]:
         _KEPT.pop(identity)[1].abandon()

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.core.sink import Committer, Sink, SinkWriter
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.errors import CorruptState
+from headrace.errors import CorruptState, IncompatibleState
 from headrace.jobs.commits import SinkCommits
 from headrace.jobs.journal import CommitJournal
 from headrace.plan.planner import plan
@@ -42,12 +42,12 @@ def nothing_called() -> None:
     CALLS.clear()
 
 
-def commits(folder: Path) -> SinkCommits:
+def commits(folder: Path, uid: str = "sink", *, may_lose: bool = False) -> SinkCommits:
     """As a program that was started anew has them."""
     env = StreamExecutionEnvironment.get_execution_environment()
-    env.from_collection([1]).sink_to(Recorded()).uid("sink")
+    env.from_collection([1]).sink_to(Recorded()).uid(uid)
     planned = plan(env.builder.take("job", **env._graph_settings()))
-    return SinkCommits(planned, CommitJournal(LocalStore(folder)))
+    return SinkCommits(planned, CommitJournal(LocalStore(folder)), may_lose=may_lose)
 
 
 def two_batches(folder: Path) -> SinkCommits:
@@ -72,6 +72,27 @@ def test_a_restart_commits_or_aborts(tmp_path: Path) -> None:
     assert CALLS == [("recover", [0]), ("abort", [1])]
     commits(tmp_path).recover(0)
     assert len(CALLS) == 2
+
+
+def test_output_of_a_sink_that_is_gone_is_not_dropped(tmp_path: Path) -> None:
+    two_batches(tmp_path / "before")
+    changed = commits(tmp_path / "now", "another sink")
+    with pytest.raises(IncompatibleState, match="micro-batch 0 left prepared output of 'sink'"):
+        changed.recover(0, CommitJournal(LocalStore(tmp_path / "before")))
+    assert CALLS == []
+    # Whoever brings the sink back finds everything.
+    commits(tmp_path / "again").recover(1, CommitJournal(LocalStore(tmp_path / "before")))
+    assert CALLS == [("recover", [0]), ("recover", [1])]
+
+
+def test_output_of_a_sink_that_is_gone_may_be_dropped(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    two_batches(tmp_path / "before")
+    changed = commits(tmp_path / "now", "another sink", may_lose=True)
+    changed.recover(0, CommitJournal(LocalStore(tmp_path / "before")))
+    assert "stays uncommitted" in caplog.text
+    assert CALLS == []
 
 
 def test_a_lost_journal(tmp_path: Path) -> None:

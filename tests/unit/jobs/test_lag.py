@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import rmtree
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,3 +53,14 @@ def test_what_cannot_be_counted(plan: Any, tmp_path: Path) -> None:
     lag = source_lags(plan, admission)["numbers"]
     assert (lag.records_behind, lag.limit) == (None, None)
     assert str(lag) == "Source: numbers: an unknown number of records behind"
+
+
+def test_what_was_known_stays_known_when_the_notes_are_gone(plan: Any, tmp_path: Path) -> None:
+    """A job's notes are cleared away a moment before its end is told."""
+    admission = Admission(plan, tmp_path / "notes", 1.0)
+    admission.notes.write_reach(3, SourceReach(1e12, 17, {"a": SplitReach(30, 30, 0)}))
+    admission.batch_ended()
+    before = source_lags(plan, admission)["numbers"]
+    rmtree(tmp_path / "notes")
+    assert source_lags(plan, admission)["numbers"] == before
+    assert before.records_behind == 0

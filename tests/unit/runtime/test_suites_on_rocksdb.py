@@ -17,6 +17,7 @@ SUITES = [
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_suites_of_state_pass_on_rocksdb(repository: Path) -> None:
     plugin = "tests.unit.runtime.rocksdb_everywhere"
     run = subprocess.run(

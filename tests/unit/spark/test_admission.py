@@ -209,7 +209,17 @@ def offers(enumerator: SplitEnumerator, at: dict[str, Any]) -> list[tuple[Split,
 class TestGate:
     @pytest.fixture
     def notes(self, tmp_path: Path) -> AdmissionNotes:
-        return AdmissionNotes(tmp_path / "admission")
+        notes = AdmissionNotes(tmp_path / "admission")
+        notes.create()
+        return notes
+
+    def test_notes_of_a_job_that_has_ended_are_not_brought_back(
+        self, notes: AdmissionNotes, tmp_path: Path
+    ) -> None:
+        (tmp_path / "admission").rmdir()
+        enumerator = Growing({"a": 10})
+        assert Gate(enumerator, notes, 3).admit(offers(enumerator, {})) == {"a": 10}
+        assert not (tmp_path / "admission").exists()
 
     def test_without_a_limit_everything_is_taken(self, notes: AdmissionNotes) -> None:
         enumerator = Growing({"a": 1000, "b": 5})
@@ -320,6 +330,7 @@ class TestSources:
 
     def read(self, source: Source[Any], notes: Path, limit: int) -> list[list[Any]]:
         """The records of each micro-batch."""
+        AdmissionNotes(notes).create()
         AdmissionNotes(notes).write_limits({0: limit})
         stream = SplitStream(source, notes=AdmissionNotes(notes))
         read = decoder(SplitSpec(source))

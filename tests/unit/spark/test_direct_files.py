@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from headrace.errors import IncompatibleState
 from headrace.runtime.declared_state import Declared
 from headrace.runtime.state_rows import KEYED, RowForm
 from headrace.runtime.state_transfer import SlotState
@@ -13,10 +17,10 @@ from headrace.runtime.tables import ValueTable
 from headrace.spark.savepoints.direct_files import (
     checksums_below,
     rewrite,
-    row_groups,
-    rows_in_file,
+    rows_in_folder,
     write_state,
 )
+from headrace.spark.savepoints.writer import merged_states
 
 MAX_PARALLELISM = 128
 
@@ -27,11 +31,10 @@ def slot_state(contents: dict[object, object]) -> SlotState:
     return SlotState("counter", "count", KEYED, 3, Declared("value", "LONG", False), table)
 
 
-def read(root: Path, form: RowForm, folder: str) -> dict[object, object]:
+def read(root: Path, form: RowForm, folder: str) -> dict[Any, Any]:
     items = [
         item
-        for file, group in row_groups(root, folder, whole=False)
-        for rows in rows_in_file(root / file, group, form.schema.names)
+        for rows in rows_in_folder(root / folder, form.schema.names)
         for item in form.decode(rows)
     ]
     return dict(items)
@@ -66,3 +69,39 @@ def test_an_empty_state_has_no_file(tmp_path: Path) -> None:
     _, rows, _ = write_state(slot_state({}), tmp_path, MAX_PARALLELISM)
     assert rows == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_slots_may_disagree_on_whether_values_expire(tmp_path: Path) -> None:
+    """As they do when some have not run since the program was changed."""
+    table = ValueTable(logged=False)
+    table.data.update({7: (1000, 70)})
+    aged = SlotState("counter", "count", KEYED, 4, Declared("value", "LONG", True), table)
+    young = slot_state({1: 10, 2: 20})
+    parts, files = [], []
+    for found in (young, aged):
+        form, rows, (file, *_) = write_state(found, tmp_path, MAX_PARALLELISM)
+        shown = json.dumps(form.to_json())
+        parts.append(SimpleNamespace(operator="counter", name="count", form=shown,
+                                     declared='"LONG"', rows=rows))  # fmt: skip
+        files.append((file, form))
+    [state] = merged_states(parts)
+    assert state.form.ttl
+    for file, form in files:
+        if not form.ttl:
+            rewrite(tmp_path, file, form, state.form, MAX_PARALLELISM)
+    contents = read(tmp_path, state.form, state.folder)
+    assert contents[7] == (1000, 70)
+    assert {key: value for key, (_, value) in contents.items()} == {1: 10, 2: 20, 7: 70}
+    assert min(age for age, _ in contents.values()) == 1000
+    assert contents[1][0] > 1000
+
+
+def test_slots_must_agree_on_the_type_of_a_state() -> None:
+    form = json.dumps(slot_state({1: 10}).form().to_json())
+    parts = [SimpleNamespace(operator="op", name="count", form=form, declared=declared, rows=rows)
+             for declared, rows in (('"LONG"', 3), ('"INT"', 2))]  # fmt: skip
+    with pytest.raises(IncompatibleState, match="cannot be saved yet"):
+        merged_states(parts)
+    parts[1].rows = 0
+    [state] = merged_states(parts)
+    assert state.declared == "LONG"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from headrace.core.sink import Committer, Sink, SinkWriter
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan
@@ -40,6 +42,29 @@ def test_output_of_another_run_has_another_name() -> None:
 @pytest.mark.parametrize("other", [a_plan(parallelism=3), a_plan(name="renamed")])
 def test_another_parallelism_or_graph_is_another_shape(other: PhysicalPlan) -> None:
     assert shape_of(other) != shape_of(a_plan())
+
+
+def test_a_sink_that_gains_a_committer_is_another_shape() -> None:
+    """Its run has no journal, and must not be taken for one that has lost it."""
+
+    def writing(sink: Sink[Any]) -> PhysicalPlan:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.from_collection([1]).sink_to(sink).uid("out")
+        return plan(env.builder.take("job", **env._graph_settings()))
+
+    class Plain(Sink[Any]):
+        def create_writer(self, task: Any) -> SinkWriter[Any]:
+            raise NotImplementedError
+
+    class Committing(Plain):
+        def create_committer(self) -> Committer[Any]:
+            return Nothing()
+
+    class Nothing(Committer[Any]):
+        def commit(self, committables: list[Any]) -> None: ...
+
+    assert shape_of(writing(Plain())) == shape_of(writing(Plain()))
+    assert shape_of(writing(Plain())) != shape_of(writing(Committing()))
 
 
 @pytest.mark.parametrize("damage", ["", "{", '{"run": 1}', "null"])

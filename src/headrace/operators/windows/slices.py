@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from math import gcd
@@ -102,19 +102,23 @@ def all_frozen(accumulators: list[Any]) -> bool:
 class SliceMerger:
     """Merges the slices of the current key's windows."""
 
-    def __init__(self, aggregate: AggregateFunction, slices: MapState[int, Any], grid: SlidingGrid):
+    def __init__(
+        self, aggregate: AggregateFunction, slices: MapState[int, Any], grid: SlidingGrid,
+        own: Callable[[Any], Any] = owned,
+    ):  # fmt: skip
         self._merge = aggregate.merge
         self._slices = slices
         self._grid = grid
+        self._own = own
 
     def once(self, starts: Sequence[int]) -> Any:
         """The accumulator of one or more slices; the caller's own."""
-        get, merge = self._slices.get, self._merge
+        get, merge, own = self._slices.get, self._merge, self._own
         stored = get(starts[0])
-        merged = owned(stored)
+        merged = own(stored)
         for start in starts[1:]:
             stored = get(start)
-            merged = merge(merged, owned(stored))
+            merged = merge(merged, own(stored))
         return merged
 
     def panes(self, key: KeySlices, end: int, until: int) -> Iterator[tuple[int, Any]]:
@@ -155,15 +159,15 @@ class SliceMerger:
         key.covered = end
         back = key.back
         if not front:
-            return owned(back)
+            return self._own(back)
         ahead = front[-1][1]
         if not key.frozen:
-            ahead, back = owned(ahead), owned(back)
+            ahead, back = self._own(ahead), self._own(back)
         return ahead if key.back_from is None else self._merge(ahead, back)
 
     def _turn(self, key: KeySlices, starts: list[int]) -> None:
         """Start over with a front of all slices."""
-        merge, by_start = self._merge, dict(self._slices.items())
+        merge, own, by_start = self._merge, self._own, dict(self._slices.items())
         starts = starts[::-1]
         stored = [by_start[start] for start in starts]
         merged: list[Any] = []
@@ -171,9 +175,9 @@ class SliceMerger:
             merged = list(accumulate(stored, lambda later, earlier: merge(earlier, later)))
         key.frozen = bool(merged) and all_frozen(merged)
         if not key.frozen:
-            stored[0] = owned(stored[0])
+            stored[0] = own(stored[0])
             merged = list(
-                accumulate(stored, lambda later, earlier: merge(owned(earlier), owned(later)))
+                accumulate(stored, lambda later, earlier: merge(own(earlier), own(later)))
             )
         key.front[:] = zip(starts, merged, strict=True)
         key.back = key.back_from = None

@@ -21,12 +21,12 @@ from headrace.core.type_information import WrongValue
 from headrace.runtime.state_rows import RowForm
 from headrace.runtime.state_transfer import SlotState
 from headrace.spark.savepoints.metadata import state_folder
+from headrace.spark.worker import wall_clock
 
 _ROWS_AT_ONCE = 500_000
 """Rows of a row group: enough to compress well, few enough to read in parts."""
 
 _READ_AT_ONCE = 4
-_ALL = -1
 
 FileNote = tuple[str, int, int]
 """Path below the savepoint, size and checksum."""
@@ -50,29 +50,33 @@ def write_state(
 def rewrite(root: Path, below: str, old: RowForm, new: RowForm, max_parallelism: int) -> FileNote:
     """Give a file that was written in one form another one."""
     with pq.ParquetFile(root / below) as file:
-        batches = (new.encode(old.decode(batch), max_parallelism, 0)
+        now = wall_clock()
+        batches = (new.reencoded(old, batch, max_parallelism, now)
                    for batch in file.iter_batches(_ROWS_AT_ONCE))  # fmt: skip
         _, size, checksum = _write(root / below, new, batches)
     return below, size, checksum
 
 
-def row_groups(root: Path, folder: str, *, whole: bool) -> list[tuple[str, int]]:
-    """The parts of a state that can be read apart; a folder and -1 for all of it."""
-    if whole:
-        return [(folder, _ALL)]
-    return [(str(file.relative_to(root)), group)
-            for file in sorted((root / folder).glob("*.parquet"))
-            for group in range(pq.read_metadata(file).num_row_groups)]  # fmt: skip
-
-
-def rows_in_file(path: Path, group: int, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of a row group, or of all files of a folder."""
-    for file in sorted(path.glob("*.parquet")) if group == _ALL else [path]:
+def rows_in_folder(
+    folder: Path, columns: list[str], groups: range | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows in all files of a folder; of keyed state those parts that may be of key groups."""
+    for file in sorted(folder.glob("*.parquet")):
         with pq.ParquetFile(file) as parquet:
-            groups = range(parquet.num_row_groups) if group == _ALL else [group]
-            for each in groups:
-                rows = parquet.read_row_group(each, columns=columns).combine_chunks()
-                yield from rows.to_batches(max_chunksize=_ROWS_AT_ONCE)
+            for part in range(parquet.num_row_groups):
+                if groups is None or _may_hold(parquet.metadata.row_group(part), groups):
+                    rows = parquet.read_row_group(part, columns=columns).combine_chunks()
+                    yield from rows.to_batches(max_chunksize=_ROWS_AT_ONCE)
+
+
+def _may_hold(part: Any, groups: range) -> bool:
+    """Whether a row group may have rows of key groups, as its statistics say."""
+    found = [part.column(n) for n in range(part.num_columns)]
+    found = [column for column in found if column.path_in_schema == "key_group"]
+    known = found[0].statistics if found else None
+    if known is None or not known.has_min_max:
+        return True
+    return bool(known.min < groups.stop and known.max >= groups.start)
 
 
 def checksums_below(root: Path, folders: list[str]) -> dict[str, list[int]]:

@@ -50,7 +50,7 @@ def open_run(
         restored = opened(spark, path or "", folder.store.child(f"transfer-{note.run}"))
     else:
         verify_run(folder.run)
-        if folder.resumes and known.shape == shape and not folder.run.exists(_UNION):
+        if folder.resumes and known.shape == shape and not is_dealt_out_on_resume(folder):
             return Start(None, read_note(folder.run, POSITIONS))
         return _changed(spark, folder, known, plan, job, allow_non_restored)
     return _begin(folder, plan, job, note, restored, allow_non_restored)
@@ -156,8 +156,13 @@ def _transferred(spark: SparkSession, run: FileStore, transfer: FileStore) -> Re
 
 def deal_out_on_resume(folder: JobFolder) -> None:
     """Have the state dealt out anew when the job is resumed, even at the same parallelism."""
-    if not folder.run.exists(_UNION):
+    if not is_dealt_out_on_resume(folder):
         folder.run.write(_UNION, b"")
+
+
+def is_dealt_out_on_resume(folder: JobFolder) -> bool:
+    """Whether the current run has state that must be dealt out anew whenever the job starts."""
+    return folder.run.exists(_UNION)
 
 
 def remove_earlier_runs(folder: JobFolder) -> None:

@@ -24,7 +24,7 @@ from headrace.runtime.subtask_state import SubtaskState
 from headrace.spark.failures import reported
 from headrace.spark.savepoints.direct_files import write_state
 from headrace.spark.slot_log import HEAD, unpacked
-from headrace.spark.worker import ArrowFunction
+from headrace.spark.worker import ArrowFunction, wall_clock
 
 PIECES = """operator string, scope string, name string, form string, declared string, rows long,
     batch binary"""
@@ -124,7 +124,8 @@ def rows_of(form: RowForm, max_parallelism: int) -> ArrowFunction:
 
     def again(shown: str) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
         old = RowForm.from_json(json.loads(shown))
-        return lambda batch: form.encode(old.decode(batch), max_parallelism, 0)
+        now = wall_clock()
+        return lambda batch: form.reencoded(old, batch, max_parallelism, now)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with reported():

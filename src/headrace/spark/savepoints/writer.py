@@ -18,7 +18,7 @@ from pyspark.sql.functions import col, lit
 from pyspark.sql.functions import sum as sum_of
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from headrace.errors import InvalidArgument
+from headrace.errors import IncompatibleState, InvalidArgument
 from headrace.runtime.carried_time import CarriedTime
 from headrace.runtime.state_rows import RowForm
 from headrace.spark.file_store import FileStore, LocalStore
@@ -132,14 +132,32 @@ def merged_states(parts: list[Any]) -> list[SavedState]:
     for row in sorted(parts, key=lambda row: (row.operator, row.name, -row.rows)):
         form = RowForm.from_json(json.loads(row.form))
         identity = row.operator, form.scope, row.name
+        declared = json.loads(row.declared)
         known = by_name.get(identity)
         if known is not None:
+            _require_same_type(known, declared, row.rows)
             form = known.form if not row.rows else known.form.unified(form)
+            declared = known.declared if known.declared is not None else declared
         by_name[identity] = SavedState(
-            row.operator, row.name, form, json.loads(row.declared),
+            row.operator, row.name, form, declared,
             state_folder(*identity), row.rows + (known.rows if known else 0),
         )  # fmt: skip
     return [state for state in by_name.values() if state.rows]
+
+
+def _require_same_type(known: SavedState, declared: Any, rows: int) -> None:
+    """Refuse state that follows a new declaration in some slots and not yet in others.
+
+    Values are converted when their slot first runs; one column cannot hold both.
+    """
+    both_known = declared is not None and known.declared is not None
+    if rows and known.rows and both_known and declared != known.declared:
+        raise IncompatibleState(
+            f"state {known.name!r} of the operator with uid {known.operator!r} was declared anew, "
+            "and some slots have not run since: it cannot be saved yet",
+            hint="Save it again once the job has gone on. If it has ended, start it once more with "
+            "the parallelism and the operators it had.",
+        )
 
 
 def rows_in(found: DataFrame, state: SavedState, max_parallelism: int) -> DataFrame:

@@ -1,0 +1,15 @@
+-- The highest bids of each ten seconds.
+CREATE TABLE answers (
+    auction BIGINT, bidder BIGINT, price BIGINT, `dateTime` TIMESTAMP(3), extra STRING
+) WITH (${SINK});
+
+INSERT INTO answers
+SELECT B.auction, B.bidder, B.price, B.`dateTime`, B.extra
+FROM bid B
+JOIN (
+    SELECT MAX(price) AS maxprice, window_end AS `dateTime`
+    FROM TABLE(TUMBLE(TABLE bid, DESCRIPTOR(`dateTime`), INTERVAL '10' SECOND))
+    GROUP BY window_start, window_end
+) B1
+ON B.price = B1.maxprice
+WHERE B.`dateTime` BETWEEN B1.`dateTime` - INTERVAL '10' SECOND AND B1.`dateTime`;

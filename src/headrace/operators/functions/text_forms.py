@@ -1,0 +1,89 @@
+"""What CAST(value AS STRING) writes for each type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.core import logical_types as lt
+from headrace.core.logical_types import LogicalType
+from headrace.operators.functions import dates, numbers
+from headrace.operators.functions.session import time_zone, wall_of, zone_of
+
+Writer = Callable[[Any], str]
+
+
+def writer(type: LogicalType) -> Writer:
+    """The function that writes values of this type that are not NULL."""
+    simple = _SIMPLE.get(type.__class__)
+    if simple is not None:
+        return simple
+    if isinstance(type, lt.TimeType):
+        precision = type.precision
+        return lambda millis: dates.time_text(millis, precision)
+    if isinstance(type, lt.TimestampType):
+        digits = type.precision
+        return lambda nanos: dates.timestamp_text(nanos, digits)
+    if isinstance(type, lt.LocalZonedTimestampType):
+        fraction, zone = type.precision, zone_of(time_zone())
+        return lambda nanos: dates.timestamp_text(wall_of(nanos, zone), fraction)
+    return _constructed(type)
+
+
+def _constructed(type: LogicalType) -> Writer:
+    if isinstance(type, lt.ArrayType):
+        element = _nullable(type.element)
+        return lambda array: f"[{', '.join(map(element, array))}]"
+    if isinstance(type, lt.MapType):
+        key, value = _nullable(type.key), _nullable(type.value)
+        return lambda pairs: f"{{{', '.join(f'{key(k)}={value(v)}' for k, v in pairs.items())}}}"
+    if isinstance(type, lt.MultisetType):
+        member = _nullable(type.element)
+        return lambda counts: f"{{{', '.join(f'{member(k)}={n}' for k, n in counts.items())}}}"
+    if isinstance(type, lt.RowType):
+        fields = [_nullable(part) for part in type.types]
+        return lambda row: (
+            f"({', '.join(field(part) for field, part in zip(fields, row, strict=True))})"
+        )
+    return str
+
+
+def _nullable(type: LogicalType) -> Writer:
+    write = writer(type)
+    return lambda value: "NULL" if value is None else write(value)
+
+
+def _boolean(value: bool) -> str:
+    return "TRUE" if value else "FALSE"
+
+
+def _binary(value: bytes) -> str:
+    return value.decode("utf-8", "replace")
+
+
+def _decimal(value: Any) -> str:
+    return f"{value:f}"
+
+
+def _bitmap(value: frozenset[int]) -> str:
+    return f"{{{','.join(map(str, sorted(value)))}}}"
+
+
+_SIMPLE: dict[type[LogicalType], Writer] = {
+    lt.BooleanType: _boolean,
+    lt.CharType: str,
+    lt.VarCharType: str,
+    lt.BinaryType: _binary,
+    lt.VarBinaryType: _binary,
+    lt.TinyIntType: str,
+    lt.SmallIntType: str,
+    lt.IntType: str,
+    lt.BigIntType: str,
+    lt.FloatType: numbers.float_text,
+    lt.DoubleType: numbers.double_text,
+    lt.DecimalType: _decimal,
+    lt.DateType: dates.date_text,
+    lt.YearMonthIntervalType: dates.months_text,
+    lt.DayTimeIntervalType: dates.millis_text,
+    lt.BitmapType: _bitmap,
+}

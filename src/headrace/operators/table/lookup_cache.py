@@ -1,0 +1,134 @@
+"""Caches in front of lookups, and lookups that are tried again."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.operators.table.hashable_rows import Values, lookup_form, selector
+
+Lookup = Callable[[Values], Iterable[Values]]
+"""From the values of the lookup's columns to the rows that have them."""
+Clock = Callable[[], int]
+
+
+@dataclass(frozen=True)
+class PartialCacheOptions:
+    """'lookup.cache' = 'PARTIAL': what was looked up is kept, the least recently used goes first.
+
+    Times are in milliseconds; None is without an end."""
+
+    max_rows: int | None = None
+    expire_after_write_ms: int | None = None
+    expire_after_access_ms: int | None = None
+    cache_missing_key: bool = True
+
+
+@dataclass(frozen=True)
+class FullCacheOptions:
+    """'lookup.cache' = 'FULL': the whole table is loaded, and loaded again every so often."""
+
+    load: Callable[[], Iterable[Values]]
+    columns: tuple[int, ...]
+    """Which columns of a loaded row the lookup is by."""
+    reload_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class RetryOptions:
+    """The hint LOOKUP('retry-predicate' = 'lookup_miss', …): how often a lookup that found nothing
+    is tried again, and after what delay."""
+
+    max_attempts: int
+    delay_ms: int
+
+
+class PartialCache:
+    """Keeps what a lookup found."""
+
+    def __init__(self, lookup: Lookup, options: PartialCacheOptions, clock: Clock):
+        self._lookup = lookup
+        self._options = options
+        self._clock = clock
+        self._kept: OrderedDict[Values, tuple[int, int, Sequence[Values]]] = OrderedDict()
+        """By the values: when it was written, when it was last read, and the rows."""
+        self.hits = self.misses = 0
+
+    def __call__(self, values: Values) -> Sequence[Values]:
+        key, now = lookup_form(values), self._clock()
+        kept = self._kept.get(key)
+        if kept is not None and not self._expired(kept, now):
+            self.hits += 1
+            self._kept[key] = (kept[0], now, kept[2])
+            self._kept.move_to_end(key)
+            return kept[2]
+        self.misses += 1
+        self._kept.pop(key, None)
+        rows = tuple(self._lookup(values))
+        if rows or self._options.cache_missing_key:
+            self._kept[key] = (now, now, rows)
+            limit = self._options.max_rows
+            while limit is not None and len(self._kept) > limit:
+                self._kept.popitem(last=False)
+        return rows
+
+    def _expired(self, kept: tuple[int, int, Sequence[Values]], now: int) -> bool:
+        written, read, _ = kept
+        after_write = self._options.expire_after_write_ms
+        after_access = self._options.expire_after_access_ms
+        return (after_write is not None and now - written >= after_write) or (
+            after_access is not None and now - read >= after_access
+        )
+
+
+class FullCache:
+    """Keeps the whole table by the lookup's columns."""
+
+    def __init__(self, options: FullCacheOptions, clock: Clock):
+        self._options = options
+        self._clock = clock
+        self._loaded_at: int | None = None
+        self._rows: dict[Values, list[Values]] = {}
+
+    def __call__(self, values: Values) -> Sequence[Values]:
+        now, reload = self._clock(), self._options.reload_ms
+        if self._loaded_at is None or (reload is not None and now - self._loaded_at >= reload):
+            self._load()
+            self._loaded_at = now
+        return self._rows.get(lookup_form(values), ())
+
+    def _load(self) -> None:
+        key_of = selector(self._options.columns)
+        self._rows = {}
+        for row in self._options.load():
+            self._rows.setdefault(lookup_form(key_of(row)), []).append(row)
+
+
+def retried(lookup: Lookup, options: RetryOptions) -> Lookup:
+    """The lookup, repeated while it finds nothing."""
+
+    def look_up(values: Values) -> Sequence[Values]:
+        rows = tuple(lookup(values))
+        for _ in range(options.max_attempts):
+            if rows:
+                break
+            time.sleep(options.delay_ms / 1000)
+            rows = tuple(lookup(values))
+        return rows
+
+    return look_up
+
+
+def cached(
+    lookup: Lookup, cache: PartialCacheOptions | FullCacheOptions | None,
+    retry: RetryOptions | None, clock: Clock,
+) -> Any:  # fmt: skip
+    """The lookup with what the table's options and the query's hints put in front of it."""
+    if isinstance(cache, FullCacheOptions):
+        return FullCache(cache, clock)
+    if retry is not None:
+        lookup = retried(lookup, retry)
+    return lookup if cache is None else PartialCache(lookup, cache, clock)

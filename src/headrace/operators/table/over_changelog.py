@@ -1,0 +1,118 @@
+"""OVER windows in the order of any columns, from the first row of the partition to the current.
+
+A row that comes, goes or changes also changes the results of the rows after it, so all rows of a
+partition are remembered with the results they were last given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from headrace.core.expressions import AggregateCall, SortKey
+from headrace.core.logical_types import LogicalType
+from headrace.core.operator import Context
+from headrace.core.state import MapState, MapStateDescriptor
+from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from headrace.core.types import Types
+from headrace.operators.table.keyed_changes import KeyedChangesOperator, Row, as_insert, with_ttl
+from headrace.operators.table.ordering import order_of_rows
+from headrace.operators.table.over_aggregate import ROWS
+from headrace.operators.table.over_calls import OverCalls
+from headrace.operators.table.state_types import row_state_type
+
+_NEW: Any = None
+Entry = tuple[Row, Any]
+"""A row and the results it was last emitted with; None: it was not yet."""
+
+
+class ChangelogOverOperator(KeyedChangesOperator):
+    """Frames ROWS or RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW over any changelog."""
+
+    step = "OVER"
+
+    def __init__(
+        self, types: Sequence[LogicalType], calls: Sequence[AggregateCall], *,
+        order: Sequence[SortKey], unit: str = "range", **options: Any,
+    ):  # fmt: skip
+        super().__init__(**options)
+        self.types = tuple(types)
+        self.order = tuple(order)
+        self.unit = unit
+        self._calls = OverCalls(calls, types, [key.column for key in order], retracts=False)
+
+    def open(self, ctx: Context) -> None:
+        super().open(ctx)
+        self._calls.open(ctx)
+        entry = Types.TUPLE([row_state_type(self.types), Types.PICKLED_BYTE_ARRAY()])
+        rows = MapStateDescriptor("rows", Types.LONG(), entry)
+        self._rows: MapState[int, Entry] = ctx.keyed_state(with_ttl(rows, self.ttl_ms))  # type: ignore[assignment]
+        self._order_of = order_of_rows(self.order, self.types)
+
+    def close(self) -> None:
+        self._calls.close()
+
+    def change(self, key: Any, rows: Sequence[Row], out: list[Row]) -> None:
+        entries: dict[int, Entry] = dict(self._rows.items())
+        gone: dict[int, Entry] = {}
+        first_new = max(entries, default=-1) + 1
+        for number, row in enumerate(rows, start=first_new):
+            if row[0] & 1:
+                self._remove(as_insert(row), entries, gone)
+            else:
+                entries[number] = as_insert(row), _NEW
+        order = self._order_of
+
+        def place(number: int) -> Any:
+            found = entries.get(number) or gone[number]
+            return order(found[0]), number
+
+        now = dict(self._results(sorted(entries, key=place), entries))
+        for number in sorted([*entries, *gone], key=place):
+            if number in gone:
+                row, results = gone[number]
+                self._rows.remove(number)
+                out.append((DELETE, *row[1:], *results))
+            else:
+                # Record by record, the row of an update is told of as one.
+                told = self.per_record and number >= first_new
+                kind = rows[number - first_new][0] if told else INSERT
+                self._tell(number, entries[number], now[number], kind, out)
+
+    def _remove(self, row: Row, entries: dict[int, Entry], gone: dict[int, Entry]) -> None:
+        number = next((each for each, (kept, _) in entries.items() if kept == row), None)
+        if number is None:
+            return  # it has expired
+        entry = entries.pop(number)
+        if entry[1] is not _NEW:
+            gone[number] = entry
+
+    def _results(
+        self, numbers: list[int], entries: dict[int, Entry]
+    ) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        calls = self._calls
+        kept = calls.create()
+        if self.unit == ROWS:
+            for number in numbers:
+                calls.add(kept, entries[number][0])
+                yield number, calls.results(kept)
+            return
+        for _, peers in groupby(numbers, key=lambda number: self._order_of(entries[number][0])):
+            together = list(peers)
+            rows = [entries[number][0] for number in together]
+            yield from zip(together, calls.results_of_peers(kept, rows), strict=True)
+
+    def _tell(
+        self, number: int, entry: Entry, now: tuple[Any, ...], kind: int, out: list[Row]
+    ) -> None:
+        row, before = entry
+        if before == now and before is not _NEW:
+            return
+        self._rows.put(number, (row, now))
+        if before is _NEW:
+            out.append((kind, *row[1:], *now))
+            return
+        if self.emits_before:
+            out.append((UPDATE_BEFORE, *row[1:], *before))
+        out.append((UPDATE_AFTER, *row[1:], *now))

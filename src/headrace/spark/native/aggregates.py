@@ -1,0 +1,182 @@
+"""Grouping, windows and ranks as Spark has them."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import Window as SparkWindow
+from pyspark.sql.functions import expr
+
+from headrace.core.expressions import AggregateCall, SortKey
+from headrace.graph.relations import Aggregate, Deduplicate, Over, Rank
+from headrace.spark.native.expressions import column, written
+from headrace.spark.native.frames import Frames, ordering
+from headrace.spark.native.types import NotNative, spark_type
+
+_RANKS = {"ROW_NUMBER": "row_number()", "RANK": "rank()", "DENSE_RANK": "dense_rank()"}
+
+
+def call_text(frames: Frames, call: AggregateCall) -> str:
+    """An aggregate call as Spark SQL, cast to the type Flink gives it."""
+    if call.user is not None or call.function.spark is None:
+        raise NotNative(f"Spark has no {call.function.name}")
+    if call.order:
+        raise NotNative(f"the order within {call.function.name}")
+    texts = [frames.text(argument) for argument in call.arguments]
+    types = [argument.type for argument in call.arguments]
+    if call.distinct:
+        if not texts:
+            raise NotNative("DISTINCT of whole rows")
+        texts[0] = f"DISTINCT {texts[0]}"
+    text = written(call.function.spark, texts, types, call.type)
+    if text is None:
+        raise NotNative(f"Spark's {call.function.name} means something else")
+    if call.filter is not None:
+        text += f" FILTER (WHERE {frames.text(call.filter)})"
+    return text
+
+
+def typed_call(frames: Frames, call: AggregateCall) -> str:
+    return f"CAST({call_text(frames, call)} AS {spark_type(call.type)})"
+
+
+def aggregate(frames: Frames, relation: Aggregate) -> DataFrame:
+    frame = frames.frame(relation.input)
+    return grouped(frames, frame, relation.keys, relation.calls, relation.grouping_sets)
+
+
+def grouped(
+    frames: Frames, frame: DataFrame, keys: tuple[int, ...], calls: tuple[AggregateCall, ...],
+    grouping_sets: tuple[tuple[int, ...], ...] | None,
+) -> DataFrame:  # fmt: skip
+    """Keys, then calls, of a frame's groups."""
+    if grouping_sets is not None:
+        return _sets(frames, frame, keys, calls, grouping_sets)
+    names = [column(key) for key in keys]
+    if not calls:
+        return frame.select(*names).distinct().toDF(*map(column, range(len(keys))))
+    results = [
+        expr(typed_call(frames, call)).alias(column(len(keys) + index))
+        for index, call in enumerate(calls)
+    ]
+    made = frame.groupBy(*names).agg(*results) if names else frame.agg(*results)
+    return made.toDF(*map(column, range(len(keys) + len(calls))))
+
+
+def _sets(
+    frames: Frames, frame: DataFrame, keys: tuple[int, ...], calls: tuple[AggregateCall, ...],
+    grouping_sets: tuple[tuple[int, ...], ...],
+) -> DataFrame:  # fmt: skip
+    """Each set on its own, united; Spark's own GROUPING SETS do not take a set twice."""
+    parts = []
+    for chosen in grouping_sets:
+        inner = [call for call in calls if call.function.kind != "grouping"]
+        some = grouped(frames, frame, tuple(keys[at] for at in chosen), tuple(inner), None)
+        texts = []
+        for at, key in enumerate(keys):
+            kind = frame.schema[column(key)].dataType.simpleString()
+            texts.append(column(chosen.index(at)) if at in chosen else f"CAST(NULL AS {kind})")
+        given = iter(range(len(chosen), len(chosen) + len(inner)))
+        for call in calls:
+            if call.function.kind == "grouping":
+                texts.append(str(_grouping(call, keys, chosen)))
+            else:
+                texts.append(column(next(given)))
+        outputs = [
+            text if at < len(keys) else f"CAST({text} AS {spark_type(calls[at - len(keys)].type)})"
+            for at, text in enumerate(texts)
+        ]
+        parts.append(
+            some.selectExpr(*(f"{text} AS {column(at)}" for at, text in enumerate(outputs)))
+        )
+    first, *others = parts
+    for other in others:
+        first = first.unionAll(other)
+    return first
+
+
+def _grouping(call: AggregateCall, keys: tuple[int, ...], chosen: tuple[int, ...]) -> int:
+    """GROUPING and GROUPING_ID: a bit for each column that is not part of the set."""
+    present = {keys[at] for at in chosen}
+    bits = 0
+    for argument in call.arguments:
+        bits = bits * 2 + (getattr(argument, "index", None) not in present)
+    return bits
+
+
+def over(frames: Frames, relation: Over) -> DataFrame:
+    frame = frames.frame(relation.input)
+    width = len(relation.input.schema)
+    window = _window_text(relation.partition, relation.order)
+    between = _frame_text(relation)
+    added = []
+    for index, call in enumerate(relation.calls):
+        bounds = "" if call.function.kind in ("rank", "offset") else between
+        text = call_text(frames, call)
+        if call.ignore_nulls:
+            text += " IGNORE NULLS"
+        text = f"CAST({text} OVER ({window}{bounds}) AS {spark_type(call.type)})"
+        added.append(f"{text} AS {column(width + index)}")
+    return frame.selectExpr("*", *added)
+
+
+def _window_text(partition: tuple[int, ...], order: tuple[SortKey, ...]) -> str:
+    parts = []
+    if partition:
+        parts.append(f"PARTITION BY {', '.join(map(column, partition))}")
+    if order:
+        keys = ", ".join(
+            f"{column(key.column)} {'ASC' if key.ascending else 'DESC'} "
+            f"NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+            for key in order
+        )
+        parts.append(f"ORDER BY {keys}")
+    return " ".join(parts)
+
+
+def _frame_text(relation: Over) -> str:
+    if not relation.order:
+        return ""
+    frame = relation.frame
+    rows = frame.unit == "rows"
+
+    def bound(size: int | None, way: str) -> str:
+        if size is None:
+            return f"UNBOUNDED {way}"
+        if size == 0:
+            return "CURRENT ROW"
+        return f"{size} {way}" if rows else f"INTERVAL '{size / 1000}' SECOND {way}"
+
+    start, end = bound(frame.preceding, "PRECEDING"), bound(frame.following, "FOLLOWING")
+    return f" {frame.unit.upper()} BETWEEN {start} AND {end}"
+
+
+def rank(frames: Frames, relation: Rank) -> DataFrame:
+    """The rows of each partition whose rank is wanted."""
+    if relation.last_column is not None:
+        upper = column(relation.last_column)
+    else:
+        upper = str(relation.last)
+    partition = relation.partition + (relation.window_columns or ())
+    made = _with_rank(frames, relation, partition, relation.order, relation.function)
+    width = len(relation.input.schema)
+    kept = made.filter(f"{column(width)} BETWEEN {relation.first} AND {upper}")
+    return kept if relation.with_rank else kept.drop(column(width))
+
+
+def deduplicate(frames: Frames, relation: Deduplicate) -> DataFrame:
+    order = (SortKey(relation.time, not relation.keep_last, not relation.keep_last),)
+    partition = relation.partition + (relation.window_columns or ())
+    made = _with_rank(frames, relation, partition, order, "ROW_NUMBER")
+    width = len(relation.input.schema)
+    kept = made.filter(f"{column(width)} = 1")
+    return kept if relation.with_rank else kept.drop(column(width))
+
+
+def _with_rank(
+    frames: Frames, relation: Rank | Deduplicate, partition: tuple[int, ...],
+    order: tuple[SortKey, ...], function: str,
+) -> DataFrame:  # fmt: skip
+    frame = frames.frame(relation.input)
+    window = SparkWindow.partitionBy(*map(column, partition)).orderBy(*map(ordering, order))
+    number = expr(_RANKS[function]).over(window).cast("bigint")
+    return frame.withColumn(column(len(relation.input.schema)), number)

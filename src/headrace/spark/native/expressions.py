@@ -1,0 +1,123 @@
+"""Expressions as Spark SQL text; what Spark cannot say becomes a function of Arrow columns."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import arrow_udf
+
+from headrace.core.expressions import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    SparkForm,
+    UserCall,
+    columns_of,
+    shifted,
+)
+from headrace.core.logical_types import INT, LogicalType
+from headrace.core.table_columns import from_arrow, to_arrow
+from headrace.operators.table.compiled import compiled_value
+from headrace.spark.native.types import NotNative, is_held_as_meant, literal_text, spark_type
+
+_numbers = itertools.count(1)
+
+
+def column(index: int) -> str:
+    """The name of a column in a native frame: by position, for names may occur twice."""
+    return f"c{index}"
+
+
+class Expressions:
+    """Writes expressions for one session and registers the functions that run in Python."""
+
+    def __init__(self, session: SparkSession):
+        self._session = session
+        self._registered: dict[Expression, str] = {}
+        self.in_python: list[str] = []
+        """What does not run in the JVM, for `explain`."""
+
+    def text(self, expression: Expression) -> str:
+        """The expression over columns c0, c1, …"""
+        return self._native(expression) or self._call_of_python(expression)
+
+    def _native(self, expression: Expression) -> str | None:
+        match expression:
+            case Column(index=index):
+                return column(index)
+            case Literal(type=type, value=value):
+                try:
+                    return literal_text(value, type)
+                except NotNative:
+                    return None
+            case Call(function=function, arguments=arguments) if function.spark is not None:
+                types = [argument.type for argument in arguments]
+                if not all(is_held_as_meant(type) for type in (*types, expression.type)):
+                    return None
+                texts = [self.text(argument) for argument in arguments]
+                return written(function.spark, texts, types, expression.type)
+        return None
+
+    def _call_of_python(self, expression: Expression) -> str:
+        used = sorted(columns_of(expression))
+        moved = shifted(expression, {index: at for at, index in enumerate(used)}.__getitem__)
+        if moved not in self._registered:
+            self._registered[moved] = self._register(moved, expression)
+        # A function of no column at all is still called once for each row.
+        arguments = ", ".join(map(column, used)) or "CAST(rand() AS INT)"
+        return f"{self._registered[moved]}({arguments})"
+
+    def _register(self, moved: Expression, expression: Expression) -> str:
+        name = f"headrace_python_{next(_numbers)}"
+        types = {part.index: part.type for part in moved.walk() if isinstance(part, Column)}
+        body = _body(moved, [types[index] for index in sorted(types)] or [INT])
+        function = arrow_udf(body, spark_type(expression.type))
+        if not _is_deterministic(expression):
+            function = function.asNondeterministic()
+        self._session.udf.register(name, function)
+        self.in_python.append(str(expression))
+        return name
+
+
+def written(
+    form: SparkForm, texts: Sequence[str], types: Sequence[LogicalType], result: LogicalType
+) -> str | None:
+    """A function's Spark form with its arguments filled in."""
+    if callable(form):
+        return form(texts, types, result)
+    return form.format(*texts)
+
+
+def _is_deterministic(expression: Expression) -> bool:
+    return all(
+        part.function.deterministic
+        for part in expression.walk()
+        if isinstance(part, Call | UserCall)
+    )
+
+
+def _body(expression: Expression, types: list[LogicalType]) -> Callable[..., Any]:
+    """What runs in a worker, on batches of columns."""
+    result = expression.type
+
+    def evaluate(batches: Iterator[Any]) -> Iterator[pa.Array]:
+        value = compiled_value(expression)
+        for columns in batches:
+            parts = columns if isinstance(columns, tuple) else (columns,)
+            lists = [from_arrow(part, type) for part, type in zip(parts, types, strict=True)]
+            yield to_arrow([value((0, *row)) for row in zip(*lists, strict=True)], result)
+
+    evaluate.__annotations__ = _annotations(len(types))
+    return evaluate
+
+
+def _annotations(columns: int) -> dict[str, Any]:
+    """Spark reads from the annotations how the function wants its columns."""
+    several = tuple[tuple(pa.Array for _ in range(columns))]  # type: ignore[misc]
+    taken = pa.Array if columns == 1 else several
+    return {"batches": Iterator[taken], "return": Iterator[pa.Array]}

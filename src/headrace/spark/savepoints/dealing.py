@@ -1,0 +1,95 @@
+"""Dealing the rows of a savepoint out to the slots of a new run, as blobs of their state.
+
+Where every worker reaches the savepoint's files a slot takes its own rows straight from them. Rows
+that only Spark can read are dealt out by whoever reads them, and travel to their slots.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.runtime.placement import Placement
+from headrace.runtime.state_rows import KEYED, WINDOW, as_change
+from headrace.runtime.state_transfer import restored_as
+from headrace.spark.savepoints.direct_files import rows_in_folder
+from headrace.spark.savepoints.metadata import SavedState
+from headrace.spark.slot_log import Piece
+
+
+class Dealer:
+    """Makes of the rows of one state what slots take over."""
+
+    def __init__(self, state: SavedState, placement: Placement):
+        self.state = state
+        self._placement = placement
+        self._name, declared = restored_as(state.form, state.name, state.declared)
+        self.about = {(state.operator, self._name): declared}
+        self.whole = state.form.scope not in (KEYED, WINDOW)
+        """Whether it is dealt out as a whole, not key by key."""
+
+    def to_all(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, Piece]]:
+        """What each slot gets."""
+        form = self.state.form
+        for rows in _whole(batches) if self.whole else batches:
+            if form.plain and not self.whole:
+                for slot, own in self._placement.rows_by_key(form, rows):
+                    yield slot, self._rows(own)
+            else:
+                for slot, items in self._placement.deal(form, rows):
+                    yield slot, self._items(items)
+
+    def to_slot(self, root: Path, slot: int) -> Iterator[Piece]:
+        """What one slot gets of the files below a savepoint."""
+        form, folder = self.state.form, root / self.state.folder
+        if self.whole:
+            rows = rows_in_folder(folder, form.schema.names)
+            yield from (piece for its_slot, piece in self.to_all(rows) if its_slot == slot)
+            return
+        groups = self._placement.groups_of(slot)
+        for rows in rows_in_folder(folder, form.schema.names, groups):
+            own = self._placement.rows_of(form, rows, slot)
+            if own.num_rows:
+                yield self._rows(own) if form.plain else self._items(form.decode(own))
+
+    def _rows(self, rows: pa.RecordBatch) -> Piece:
+        return Piece.of_rows(self.state.operator, self._name, self.state.form, rows)
+
+    def _items(self, items: list[Any]) -> Piece:
+        kind = self.state.form.kind
+        return Piece.of_changes([(self.state.operator, self._name, kind, as_change(kind, items))])
+
+
+@dataclass(frozen=True)
+class SlotFiles:
+    """The files of a savepoint that a slot finds its rows in."""
+
+    root: Path
+    dealers: tuple[Dealer, ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether they can be read without any of the program's classes."""
+        return all(dealer.state.form.plain for dealer in self.dealers)
+
+    @property
+    def about(self) -> bytes:
+        return pickle.dumps({name: as_ for dealer in self.dealers
+                             for name, as_ in dealer.about.items()}, 5)  # fmt: skip
+
+    def pieces(self, slot: int) -> Iterator[Piece]:
+        for dealer in self.dealers:
+            yield from dealer.to_slot(self.root, slot)
+
+
+def _whole(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    everything = list(batches)
+    if everything:
+        [whole] = pa.Table.from_batches(everything).combine_chunks().to_batches() or [None]
+        if whole is not None:
+            yield whole

@@ -1,0 +1,150 @@
+"""INSERT: a query's columns become those of the table it is written to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from headrace.core import logical_types as lt
+from headrace.core.expressions import Expression
+from headrace.core.logical_types import Field
+from headrace.core.table_connector import CatalogTable, TableColumn, TableSink
+from headrace.errors import InvalidQuery
+from headrace.graph.relations import Insert, Relation
+from headrace.sql.calls import null_of
+from headrace.sql.functions.conversion import can_cast_implicitly, cast
+from headrace.sql.position import did_you_mean
+from headrace.sql.relations import columns, projected
+
+
+def written_columns(table: CatalogTable) -> tuple[TableColumn, ...]:
+    """The columns that INSERT fills: not the computed ones, nor metadata that is only read."""
+    return tuple(
+        column
+        for column in table.schema.columns
+        if column.computed is None and not (column.metadata is not None and column.virtual)
+    )
+
+
+def inserted(
+    relation: Relation,
+    path: tuple[str, ...],
+    table: CatalogTable,
+    sink: TableSink,
+    *,
+    names: Sequence[str] | None = None,
+    partition: Mapping[str, Expression] | None = None,
+    overwrite: bool = False,
+    conflict: str | None = None,
+    at: object | None = None,
+) -> Relation:
+    """The query's rows in the form of the table, written to it.
+
+    `names` are the columns the query fills, all of the table's by default; `partition` has values
+    for columns the query does not fill.
+    """
+    targets = written_columns(table)
+    fixed = dict(partition or {})
+    wanted = _filled(path, targets, names, fixed, at)
+    _check_count(relation, path, targets, wanted, at)
+    given = dict(zip(wanted, columns(relation), strict=True))
+    outputs = [
+        _fitted(path, target.field, given.get(target.field.name, fixed.get(target.field.name)), at)
+        for target in targets
+    ]
+    fitted = projected(relation, outputs, [target.field.name for target in targets])
+    order = [target.field.name for target in targets]
+    keys = table.schema.primary_key
+    return Insert(
+        schema=tuple(target.field for target in targets),
+        input=fitted,
+        path=path,
+        sink=sink,
+        overwrite=overwrite,
+        primary_key=None if keys is None else tuple(order.index(key) for key in keys),
+        partition_keys=tuple(order.index(key) for key in table.partition_keys if key in order),
+        conflict=conflict,
+    )
+
+
+def _filled(
+    path: tuple[str, ...],
+    targets: Sequence[TableColumn],
+    names: Sequence[str] | None,
+    fixed: Mapping[str, Expression],
+    at: object | None,
+) -> list[str]:
+    """The columns that the query gives, in its order."""
+    known = [target.field.name for target in targets]
+    for name in (*(names or ()), *fixed):
+        if name not in known:
+            raise InvalidQuery(
+                f"table {'.'.join(path)} has no column {name} to write", origin=at,
+                hint=did_you_mean(name, known, f"columns are {', '.join(known)}"),
+            )  # fmt: skip
+    wanted = [name for name in known if name not in fixed] if names is None else list(names)
+    for name in wanted:
+        if wanted.count(name) > 1 or name in fixed:
+            raise InvalidQuery(f"column {name} is given twice", origin=at)
+    return wanted
+
+
+def _check_count(
+    relation: Relation,
+    path: tuple[str, ...],
+    targets: Sequence[TableColumn],
+    wanted: Sequence[str],
+    at: object | None,
+) -> None:
+    if len(relation.schema) == len(wanted):
+        return
+    query = ", ".join(f"{field.name}: {field.type}" for field in relation.schema)
+    by_name = {target.field.name: target.field for target in targets}
+    sink = ", ".join(f"{name}: {by_name[name].type}" for name in wanted)
+    raise InvalidQuery(
+        f"column types of query result and sink for {'.'.join(path)} do not match: different "
+        f"number of columns.\n  query schema: [{query}]\n  sink schema:  [{sink}]",
+        origin=at,
+    )
+
+
+def _fitted(
+    path: tuple[str, ...], target: Field, value: Expression | None, at: object | None
+) -> Expression:
+    """A value as the column's type, with the casts that Flink does by itself."""
+    place = f"{'.'.join(path)}.{target.name}"
+    if value is None:
+        if not target.type.nullable:
+            raise InvalidQuery(
+                f"column {place} is NOT NULL, but the statement gives it no value", origin=at,
+                hint=f"add {target.name} to the columns",
+            )  # fmt: skip
+        return null_of(target.type)
+    if isinstance(value.type, lt.NullType):
+        return null_of(target.type)
+    if not _writable(lt.materialized(value.type), target.type):
+        raise InvalidQuery(
+            f"column types of query result and sink do not match: {place} is {target.type}, "
+            f"the query gives {value.type}",
+            origin=at,
+            hint=f"write CAST(… AS {target.type.name()})",
+        )
+    if _same_values(value.type, target.type):
+        return value
+    return cast(value, target.type.with_nullable(value.type.nullable))
+
+
+def _writable(source: lt.LogicalType, target: lt.LogicalType) -> bool:
+    """Whether values are cast without being asked: to wider and to narrower types of a family."""
+    wide = target.with_nullable(True)
+    if can_cast_implicitly(source, wide):
+        return True
+    families = (lt.NUMERIC, lt.CHARACTERS, lt.BINARIES, (*lt.TIMESTAMPS, lt.DateType), (lt.TimeType,))
+    return any(isinstance(source, family) and isinstance(target, family) for family in families)
+
+
+def _same_values(source: lt.LogicalType, target: lt.LogicalType) -> bool:
+    """Text and bytes keep their length here: the sink's constraints decide about trimming."""
+    for family in (lt.CHARACTERS, lt.BINARIES):
+        if isinstance(source, family) and isinstance(target, family):
+            return True
+    return False

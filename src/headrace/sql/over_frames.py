@@ -1,0 +1,95 @@
+"""Which rows an OVER clause means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from headrace.core import logical_types as lt
+from headrace.core.expressions import AggregateCall
+from headrace.errors import InvalidQuery
+from headrace.graph.relations import Frame
+from headrace.sql import unresolved as un
+from headrace.sql.constants import constant_of
+from headrace.sql.marks import Order
+from headrace.sql.position import did_you_mean
+
+if TYPE_CHECKING:
+    from headrace.sql.resolver import Resolver
+
+WHOLE_PARTITION = Frame("range", None, None)
+UP_TO_CURRENT = Frame("range", None, 0)
+UP_TO_CURRENT_ROW = Frame("rows", None, 0)
+
+
+def merged_window(
+    spec: un.OverSpec, windows: Mapping[str, un.OverSpec], at: object | None
+) -> un.OverSpec:
+    """The specification with what the window it names already says."""
+    if spec.window is None:
+        return spec
+    named = windows.get(spec.window)
+    if named is None:
+        raise InvalidQuery(
+            f"there is no window {spec.window}", origin=at,
+            hint=did_you_mean(spec.window, windows, "name it in WINDOW w AS (…)"),
+        )  # fmt: skip
+    base = merged_window(named, windows, at)
+    return replace(
+        spec,
+        partition_by=spec.partition_by or base.partition_by,
+        order_by=spec.order_by or base.order_by,
+        unit=spec.unit or base.unit,
+        start=spec.start or base.start,
+        end=spec.end or base.end,
+        window=None,
+    )
+
+
+def frame_of(
+    resolver: Resolver,
+    spec: un.OverSpec,
+    call: AggregateCall,
+    order: tuple[Order, ...],
+    at: object | None,
+) -> Frame:
+    """The frame of an OVER clause; functions of rank and offset have none of their own."""
+    if call.function.kind in ("rank", "offset"):
+        if spec.unit is not None:
+            raise InvalidQuery(
+                f"{call.function.name} has no ROWS or RANGE: it looks at the whole partition",
+                origin=at,
+            )
+        return UP_TO_CURRENT_ROW
+    if spec.unit is None:
+        return UP_TO_CURRENT if order else WHOLE_PARTITION
+    start = spec.start or un.FrameBound("preceding")
+    end = spec.end or un.FrameBound("current")
+    preceding = _signed(_distance(resolver, start, spec.unit), start.kind == "following")
+    following = _signed(_distance(resolver, end, spec.unit), end.kind == "preceding")
+    if preceding is not None and following is not None and -preceding > following:
+        raise InvalidQuery("the frame of OVER ends before it starts", origin=at)
+    return Frame(spec.unit, preceding, following)
+
+
+def _signed(distance: int | None, negative: bool) -> int | None:
+    return -distance if negative and distance is not None else distance
+
+
+def _distance(resolver: Resolver, bound: un.FrameBound, unit: str) -> int | None:
+    if bound.kind == "current":
+        return 0
+    if bound.value is None:
+        return None
+    expression = resolver.resolve(bound.value)
+    value = constant_of(expression, "the bound of a frame", bound.value.at)
+    interval = isinstance(expression.type, lt.DayTimeIntervalType)
+    number = isinstance(expression.type, lt.NUMERIC)
+    if value is None or not (interval or number) or (unit == "rows" and interval):
+        wanted = "a number of rows" if unit == "rows" else "an interval such as INTERVAL '1' HOUR"
+        raise InvalidQuery(
+            f"a {unit.upper()} frame takes {wanted}, this is {expression.type}",
+            origin=bound.value.at,
+        )
+    return int(value)

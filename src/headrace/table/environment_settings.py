@@ -1,0 +1,90 @@
+"""How a table environment is made."""
+
+from __future__ import annotations
+
+from headrace.core.config import Configuration
+from headrace.errors import TypeMismatch
+from headrace.origin import calling_origin
+from headrace.sql.catalog import Catalog
+from headrace.sql.catalog_manager import DEFAULT_CATALOG, DEFAULT_DATABASE
+
+RUNTIME_MODE = "execution.runtime-mode"
+
+
+class EnvironmentSettings:
+    """Streaming or batch mode, and the names of the built-in catalog and database."""
+
+    class Builder:
+        def __init__(self) -> None:
+            self._configuration = Configuration()
+            self._catalog_name = DEFAULT_CATALOG
+            self._database_name = DEFAULT_DATABASE
+            self._catalog: Catalog | None = None
+
+        def with_configuration(self, config: Configuration) -> EnvironmentSettings.Builder:
+            if not isinstance(config, Configuration):
+                raise TypeMismatch(
+                    f"with_configuration() needs a Configuration, not {config!r}",
+                    origin=calling_origin(),
+                )
+            self._configuration.add_all(config)
+            return self
+
+        def in_streaming_mode(self) -> EnvironmentSettings.Builder:
+            self._configuration.set_string(RUNTIME_MODE, "STREAMING")
+            return self
+
+        def in_batch_mode(self) -> EnvironmentSettings.Builder:
+            self._configuration.set_string(RUNTIME_MODE, "BATCH")
+            return self
+
+        def with_built_in_catalog_name(self, name: str) -> EnvironmentSettings.Builder:
+            self._catalog_name = name
+            return self
+
+        def with_built_in_database_name(self, name: str) -> EnvironmentSettings.Builder:
+            self._database_name = name
+            return self
+
+        def with_catalog(self, catalog: Catalog) -> EnvironmentSettings.Builder:
+            """A catalog of one's own in place of the one in memory."""
+            self._catalog = catalog
+            return self
+
+        def build(self) -> EnvironmentSettings:
+            return EnvironmentSettings(
+                self._configuration, self._catalog_name, self._database_name, self._catalog
+            )
+
+    def __init__(
+        self, configuration: Configuration | None = None, catalog_name: str = DEFAULT_CATALOG,
+        database_name: str = DEFAULT_DATABASE, catalog: Catalog | None = None,
+    ):  # fmt: skip
+        self._configuration = configuration or Configuration()
+        self._catalog_name = catalog_name
+        self._database_name = database_name
+        self.catalog = catalog
+
+    @staticmethod
+    def new_instance() -> EnvironmentSettings.Builder:
+        return EnvironmentSettings.Builder()
+
+    @staticmethod
+    def in_streaming_mode() -> EnvironmentSettings:
+        return EnvironmentSettings.new_instance().in_streaming_mode().build()
+
+    @staticmethod
+    def in_batch_mode() -> EnvironmentSettings:
+        return EnvironmentSettings.new_instance().in_batch_mode().build()
+
+    def get_configuration(self) -> Configuration:
+        return self._configuration
+
+    def is_streaming_mode(self) -> bool:
+        return self._configuration.get_string(RUNTIME_MODE, "STREAMING").upper() != "BATCH"
+
+    def get_built_in_catalog_name(self) -> str:
+        return self._catalog_name
+
+    def get_built_in_database_name(self) -> str:
+        return self._database_name

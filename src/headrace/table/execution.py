@@ -1,0 +1,172 @@
+"""Running relations: as one native Spark query where that is possible, else as a job of operators.
+
+A query over bounded tables is one micro-batch, so each key changes once: Spark's own operators
+give that result. Streams, changelogs and per-record changes run on key groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.connectors.tables.sinks import PrintSink
+from headrace.core.logical_types import RowType
+from headrace.core.table_columns import from_arrow
+from headrace.core.table_connector import INSERT, RETRACT, ChangelogMode
+from headrace.core.table_values import change_text
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.graph.nodes import SinkNode
+from headrace.graph.relations import Insert, Relation, Scan
+from headrace.jobs.client import JobClient
+from headrace.jobs.native_job import launch_native, native_session
+from headrace.operators.functions.session import session_time_zone
+from headrace.operators.sinks import CollectOperator
+from headrace.plan.relational.changelog import Traits, annotated
+from headrace.plan.relational.optimizer import optimize
+from headrace.plan.relational.traversal import walk
+from headrace.spark.native import RULES as NATIVE_RULES
+from headrace.spark.native import Frames, NotNative, named
+from headrace.table.lowering import Lowering, LoweringSettings
+from headrace.table.lowering.rules import RULES
+from headrace.table.settings import TableSettings
+
+Put = Callable[[list[tuple[Any, ...]]], None]
+
+
+@dataclass
+class Choice:
+    """Which engine runs a query, and why."""
+
+    native: bool
+    reasons: list[str] = field(default_factory=list)
+
+
+class Execution:
+    """Runs the statements of one table environment."""
+
+    def __init__(self, env: StreamExecutionEnvironment, settings: TableSettings):
+        self.env = env
+        self.settings = settings
+
+    def run(self, inserts: Sequence[Insert], name: str) -> JobClient:
+        """Run INSERT statements as one job."""
+        optimized = [self.optimized(insert) for insert in inserts]
+        choice = self.choose(optimized)
+        if choice.native:
+            try:
+                return self._run_native(optimized, name)
+            except NotNative as reason:
+                choice = Choice(False, [str(reason)])
+        for insert in optimized:
+            self.lower(insert)
+        return self.env.launch(name)
+
+    def collect(self, relation: Relation, put: Put, name: str) -> JobClient:
+        """Run a query and hand over its changes as tuples (kind, column, …)."""
+        optimized = self.optimized(relation)
+        if self.choose([optimized]).native:
+            try:
+                return self._collect_native(optimized, put, name)
+            except NotNative:
+                pass
+        node = self.lower(optimized)
+        sink = self.env.builder.add(SinkNode, "Collect", (node,), operator=CollectOperator())
+        return self.env.launch(name, {sink: put})
+
+    def optimized(self, relation: Relation) -> Any:
+        with session_time_zone(self.settings.zone):
+            return optimize(relation)
+
+    # On key groups.
+
+    def lower(self, relation: Relation, taken: ChangelogMode = RETRACT) -> int:
+        """Add the relation's operators to the program's graph; the id of the last node."""
+        with session_time_zone(self.settings.zone):
+            return self._lowering(annotated(relation, taken)).node(relation)
+
+    def _lowering(self, traits: Traits) -> Lowering:
+        settings = self.settings
+        lowering = LoweringSettings(
+            per_record=settings.per_record, ttl_ms=settings.ttl_ms, zone=settings.zone,
+            batch=settings.batch, idle_after_ms=settings.idle_after_ms, options=settings.options,
+        )  # fmt: skip
+        return Lowering(self.env.builder, lowering, traits, RULES)
+
+    # Native.
+
+    def choose(self, relations: Iterable[Relation]) -> Choice:
+        """Whether Spark alone may run them, as far as their sources and settings tell."""
+        reasons = []
+        if self.settings.per_record:
+            reasons.append("every record's changes are wanted")
+        if self.settings.checkpointing:
+            reasons.append("the job is checkpointed")
+        for relation in relations:
+            for part in walk(relation):
+                if not isinstance(part, Scan):
+                    continue
+                path = ".".join(part.path)
+                if part.stream is not None:
+                    reasons.append(f"{path} is a DataStream")
+                elif not part.source.bounded:
+                    reasons.append(f"{path} never ends")
+                elif not part.source.changelog.insert_only:
+                    reasons.append(f"{path} has updates and deletions")
+        return Choice(not reasons, reasons)
+
+    def _session(self) -> Any:
+        return native_session(
+            self.env._job_settings(),
+            {
+                "spark.sql.shuffle.partitions": str(self.env.get_parallelism()),
+                "spark.sql.session.timeZone": self.settings.zone,
+            },
+        )
+
+    def frames(self) -> Frames:
+        return Frames(self._session(), NATIVE_RULES)
+
+    def _run_native(self, inserts: Sequence[Insert], name: str) -> JobClient:
+        frames = self.frames()
+        with session_time_zone(self.settings.zone):
+            works = [self._write(frames, insert) for insert in inserts]
+
+        def work() -> None:
+            for each in works:
+                each()
+
+        return launch_native(frames.session, name, work, self.env._job_settings())
+
+    def _write(self, frames: Frames, insert: Insert) -> Callable[[], None]:
+        if any(not type.nullable for type in insert.types):
+            raise NotNative("the sink has columns that must not be NULL")
+        frame = named(frames.frame(insert.input), insert)
+        row = RowType(insert.schema)
+        if isinstance(insert.sink, PrintSink):
+            return lambda: _print(_rows(frame, row), insert.sink)
+        write = insert.sink.native(frame)
+        if write is None:
+            raise NotNative("the sink takes rows")
+        return write
+
+    def _collect_native(self, relation: Relation, put: Put, name: str) -> JobClient:
+        frames = self.frames()
+        with session_time_zone(self.settings.zone):
+            frame = frames.frame(relation)
+        row = RowType(relation.schema)
+        return launch_native(
+            frames.session, name, lambda: put(list(_rows(frame, row))), self.env._job_settings()
+        )
+
+
+def _rows(frame: Any, row: RowType) -> Iterator[tuple[Any, ...]]:
+    table = frame.toArrow()
+    columns = [from_arrow(table.column(at), type) for at, type in enumerate(row.types)]
+    return zip([INSERT] * table.num_rows, *columns, strict=True)
+
+
+def _print(rows: Iterable[tuple[Any, ...]], sink: Any) -> None:
+    start = f"{sink.identifier}> " if sink.identifier else ""
+    for row in rows:
+        print(start + change_text(row, sink.row.types), flush=True)

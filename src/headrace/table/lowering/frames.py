@@ -1,0 +1,23 @@
+"""Tables that Spark reads itself, as input of key-group operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.errors import Unsupported
+from headrace.graph.relations import Scan
+
+
+def native_frame(scan: Scan) -> Callable[[Any, bool], Any]:
+    """A function of a session and whether to stream that gives the table's DataFrame."""
+
+    def frame(session: Any, streaming: bool) -> Any:
+        found = scan.source.native(session, streaming)
+        if found is None:
+            raise Unsupported(
+                f"{'.'.join(scan.path)} cannot be read as a {'stream' if streaming else 'batch'}"
+            )
+        return found
+
+    return frame

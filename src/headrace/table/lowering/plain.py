@@ -1,0 +1,117 @@
+"""Sources, projections and everything without state."""
+
+from __future__ import annotations
+
+from headrace.core.source import CollectionSpec, FrameSpec, OnDriver
+from headrace.errors import Unsupported
+from headrace.graph.relations import (
+    LEFT,
+    AssignWatermark,
+    Correlate,
+    Filter,
+    FromChangelog,
+    LookupJoin,
+    Project,
+    Scan,
+    ToChangelog,
+    Values,
+)
+from headrace.operators.table.calc import CalcOperator
+from headrace.operators.table.changelog_normalize import ChangelogNormalizeOperator
+from headrace.operators.table.correlate import CorrelateOperator
+from headrace.operators.table.from_changelog import FromChangelogOperator
+from headrace.operators.table.lookup_join import LookupJoinOperator
+from headrace.operators.table.to_changelog import ToChangelogOperator
+from headrace.operators.table.values import value_records
+from headrace.operators.table.watermark_assigner import WatermarkAssignerOperator
+from headrace.table.lowering.frames import native_frame
+from headrace.table.lowering.lookups import cache_options, retry_options
+from headrace.table.lowering.lowering import Lowering
+from headrace.table.lowering.stream_scans import StreamRows
+
+
+def scan(lowering: Lowering, relation: Scan) -> int:
+    """A table's rows; upserts are made a full changelog where that is wanted."""
+    name = ".".join(relation.path)
+    if relation.stream is not None:
+        rows = StreamRows(relation.converter)
+        node = lowering.operator(f"DataStream to {name}", (relation.stream,), rows)
+    else:
+        spec = relation.source.reader()
+        if spec is None:
+            spec = FrameSpec(
+                OnDriver(native_frame(relation)), relation.types, relation.source.bounded, name
+            )
+        node = lowering.source(name, spec)
+    if not lowering.traits.normalizes(relation):
+        return node
+    assert relation.primary_key is not None
+    keyed = lowering.by_columns(node, relation.primary_key, relation.types, "a primary key")
+    operator = ChangelogNormalizeOperator(
+        relation.types, ttl_ms=lowering.settings.ttl_ms, **lowering.changes(relation)
+    )
+    return lowering.operator("ChangelogNormalize", (keyed,), operator)
+
+
+def values(lowering: Lowering, relation: Values) -> int:
+    return lowering.source("Values", CollectionSpec(tuple(value_records(relation.rows))))
+
+
+def assign_watermark(lowering: Lowering, relation: AssignWatermark) -> int:
+    operator = WatermarkAssignerOperator(
+        relation.time, relation.watermark, idle_after_ms=lowering.settings.idle_after_ms
+    )
+    return lowering.operator("WatermarkAssigner", (lowering.node(relation.input),), operator)
+
+
+def project(lowering: Lowering, relation: Project) -> int:
+    """A projection and the filter below it in one pass."""
+    below = relation.input
+    condition = None
+    if isinstance(below, Filter):
+        condition, below = below.condition, below.input
+    operator = CalcOperator(relation.expressions, condition)
+    return lowering.operator("Calc", (lowering.node(below),), operator)
+
+
+def filter(lowering: Lowering, relation: Filter) -> int:
+    operator = CalcOperator(None, relation.condition, width=len(relation.schema))
+    return lowering.operator("Calc", (lowering.node(relation.input),), operator)
+
+
+def correlate(lowering: Lowering, relation: Correlate) -> int:
+    operator = CorrelateOperator(
+        relation.call, keeps_unmatched=relation.kind == LEFT, condition=relation.condition
+    )
+    return lowering.operator("Correlate", (lowering.node(relation.input),), operator)
+
+
+def to_changelog(lowering: Lowering, relation: ToChangelog) -> int:
+    width = len(relation.input.schema)
+    operator = ToChangelogOperator(width, relation.operations, relation.partition)
+    return lowering.operator("ToChangelog", (lowering.node(relation.input),), operator)
+
+
+def from_changelog(lowering: Lowering, relation: FromChangelog) -> int:
+    width = len(relation.input.schema)
+    operator = FromChangelogOperator(
+        width, relation.operation, relation.operations, relation.partition, **relation.settings
+    )
+    return lowering.operator("FromChangelog", (lowering.node(relation.input),), operator)
+
+
+def lookup_join(lowering: Lowering, relation: LookupJoin) -> int:
+    columns = tuple(column for column, _ in relation.keys)
+    lookup = relation.source.lookup(columns)
+    if lookup is None:
+        raise Unsupported("the table of a lookup join cannot be looked up by these columns")
+    if isinstance(relation.table, Scan):
+        width = len(relation.table.schema)
+    else:
+        width = len(relation.schema) - len(relation.input.schema)
+    operator = LookupJoinOperator(
+        relation.kind == LEFT, width, [key for _, key in relation.keys], lookup,
+        condition=relation.condition, cache=cache_options(relation),
+        retry=retry_options(relation.hints), time=lowering.time_column(relation),
+    )  # fmt: skip
+    return lowering.operator("LookupJoin", (lowering.node(relation.input),), operator)

@@ -1,0 +1,117 @@
+"""Windowing functions and aggregation by windows."""
+
+from __future__ import annotations
+
+from headrace.core.expressions import Column, Expression
+from headrace.core.logical_types import is_proctime
+from headrace.graph.relations import Window, WindowAggregate, WindowTable
+from headrace.operators.table.calc import CalcOperator
+from headrace.operators.table.count_window import CountWindowOperator
+from headrace.operators.table.expand import ExpandOperator, GroupingSets
+from headrace.operators.table.group_window import EmitOptions, GroupWindowOperator
+from headrace.operators.table.session_aggregate import SessionAggregateOperator
+from headrace.operators.table.sliced_aggregate import (
+    CumulatingAggregateOperator,
+    HoppingAggregateOperator,
+)
+from headrace.operators.table.window_aggregate import (
+    AttachedAggregateOperator,
+    TumblingAggregateOperator,
+    WindowAggregateBase,
+)
+from headrace.operators.table.window_spec import WindowSpec
+from headrace.operators.table.window_table import SessionTableOperator, WindowTableOperator
+from headrace.table.lowering.keyed import window_zone
+from headrace.table.lowering.lowering import Lowering
+
+_COUNTED = ("count_tumble", "count_slide")
+_SHARED = {
+    "tumble": TumblingAggregateOperator,
+    "hop": HoppingAggregateOperator,
+    "cumulate": CumulatingAggregateOperator,
+    "session": SessionAggregateOperator,
+}
+
+
+def _spec(window: Window) -> WindowSpec:
+    return WindowSpec(window.kind, window.size, window.slide, window.offset)
+
+
+def window_table(lowering: Lowering, relation: WindowTable) -> int:
+    node = lowering.node(relation.input)
+    types = relation.input.types
+    time = None if is_proctime(types[relation.time]) else relation.time
+    zone = window_zone(lowering, relation.input)
+    spec = _spec(relation.window)
+    if relation.window.kind != "session":
+        return lowering.operator(
+            "WindowTableFunction", (node,), WindowTableOperator(spec, time=time, zone=zone)
+        )
+    keyed = lowering.by_columns(node, relation.window.partition, types, "PARTITION BY")
+    operator = SessionTableOperator(spec, time=time, zone=zone)
+    return lowering.operator("WindowTableFunction", (keyed,), operator)
+
+
+def window_aggregate(lowering: Lowering, relation: WindowAggregate) -> int:
+    node = lowering.node(relation.input)
+    types, keys = relation.input.types, relation.keys
+    width = len(types)
+    if relation.grouping_sets is not None:
+        grouping = GroupingSets(keys, relation.grouping_sets)
+        node = lowering.operator("Expand", (node,), ExpandOperator(grouping))
+        keys = tuple(range(width, width + grouping.added))
+        keyed = lowering.exchanged_by_set(node, keys)
+    else:
+        keyed = lowering.by_columns(node, keys, types, "GROUP BY")
+    made = lowering.operator("WindowAggregate", (keyed,), _aggregation(lowering, relation))
+    if relation.grouping_sets is None:
+        return made
+    # The number of the grouping set is no column of the result.
+    shown: list[Expression] = []
+    for at, field in enumerate(relation.schema):
+        shown.append(Column(field.type, at if at < len(relation.keys) else at + 1))
+    return lowering.operator("Calc", (made,), CalcOperator(tuple(shown)))
+
+
+def _aggregation(lowering: Lowering, relation: WindowAggregate) -> WindowAggregateBase:
+    types = relation.input.types
+    retracts = lowering.retracts(relation.input)
+    zone = window_zone(lowering, relation.input)
+    if relation.window is None:
+        assert relation.window_columns is not None
+        return AttachedAggregateOperator(
+            relation.calls, relation.window_columns, properties=relation.properties,
+            retracts=retracts, zone=zone,
+            event_time=not any(is_proctime(type) for type in types),
+        )  # fmt: skip
+    assert relation.time is not None
+    spec = _spec(relation.window)
+    if relation.window.kind in _COUNTED:
+        return CountWindowOperator(relation.calls, spec)  # type: ignore[return-value]
+    time = None if is_proctime(types[relation.time]) else relation.time
+    emit = _emit_options(lowering)
+    if relation.legacy and (retracts or emit != EmitOptions()):
+        return GroupWindowOperator(
+            relation.calls, spec, time=time, properties=relation.properties, emit=emit,
+            retracts=retracts, zone=zone, **lowering.changes(relation),
+        )  # fmt: skip
+    operator = _SHARED[relation.window.kind]
+    return operator(
+        relation.calls, spec, time=time, properties=relation.properties, retracts=retracts,
+        zone=zone,
+    )  # fmt: skip
+
+
+def _emit_options(lowering: Lowering) -> EmitOptions:
+    """table.exec.emit.*: results before a window's end, and after it."""
+    settings = lowering.settings
+    if not any(key.startswith("table.exec.emit.") for key in settings.options):
+        return EmitOptions()
+
+    def delay(name: str) -> int | None:
+        if settings.options.get(f"table.exec.emit.{name}-fire.enabled", "false") != "true":
+            return None
+        return settings.duration_ms(f"table.exec.emit.{name}-fire.delay") or 0
+
+    lateness = settings.duration_ms("table.exec.emit.allow-lateness") or 0
+    return EmitOptions(delay("early"), delay("late"), lateness)

@@ -1,0 +1,65 @@
+"""A session: catalogs, functions and options, and what statements do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace.core.expressions import Expression
+from headrace.graph.relations import Insert, Relation
+from headrace.operators.functions.session import session_time_zone
+from headrace.sql import statements as st
+from headrace.sql.catalog_manager import CatalogManager
+from headrace.sql.expressions import resolve
+from headrace.sql.function_catalog import FunctionCatalog
+from headrace.sql.inserting import inserted
+from headrace.sql.queries import QueryBuilder
+from headrace.table.lookup import CatalogTables
+from headrace.table.settings import TableSettings
+
+
+class TableSession:
+    """Makes relations of statements; it runs nothing."""
+
+    def __init__(self, catalogs: CatalogManager, settings: TableSettings):
+        self.catalogs = catalogs
+        self.settings = settings
+        self.functions = FunctionCatalog(catalogs)
+        self.tables = CatalogTables(catalogs, self.functions)
+
+    @property
+    def builder(self) -> QueryBuilder:
+        return QueryBuilder(self.tables)
+
+    def query(self, tree: Any) -> Relation:
+        """The relation of a parsed query."""
+        with session_time_zone(self.settings.zone):
+            return self.builder.query(tree)
+
+    def query_text(self, text: str) -> Relation:
+        with session_time_zone(self.settings.zone):
+            return self.builder.text(text)
+
+    def insert(self, statement: st.Insert) -> Insert:
+        """The relation of INSERT INTO."""
+        return self.written(
+            self.query(statement.query), statement.path, statement.options,
+            names=statement.columns, overwrite=statement.overwrite,
+            conflict=statement.conflict, at=statement.at,
+            partition={name: resolve(value, ()) for name, value in statement.partition.items()},
+        )  # fmt: skip
+
+    def written(
+        self, relation: Relation, path: Sequence[str], options: Mapping[str, str] | None = None, *,
+        names: Sequence[str] | None = None, partition: Mapping[str, Expression] | None = None,
+        overwrite: bool = False, conflict: str | None = None, at: Any = None,
+    ) -> Insert:  # fmt: skip
+        """A relation written to a table of the catalogs."""
+        with session_time_zone(self.settings.zone):
+            full, table, sink = self.tables.sink(tuple(path), options or {}, at)
+            made = inserted(
+                relation, full, table, sink, names=names, partition=partition,
+                overwrite=overwrite, conflict=conflict, at=at,
+            )  # fmt: skip
+        assert isinstance(made, Insert)
+        return made

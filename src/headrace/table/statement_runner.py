@@ -1,0 +1,132 @@
+"""Runs one statement of SQL: catalogs change, jobs start, plans are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.core.config import Configuration
+from headrace.core.logical_types import STRING, Field
+from headrace.datastream.collecting import CloseableIterator
+from headrace.errors import InvalidQuery, Unsupported
+from headrace.graph.relations import Insert, Relation
+from headrace.plan.relational.changelog import annotated
+from headrace.sql import ddl, functions
+from headrace.sql import statements as st
+from headrace.table.execution import Execution
+from headrace.table.explaining import explained
+from headrace.table.results import ResultKind, TableResult, as_inserts
+from headrace.table.session import TableSession
+
+
+class StatementRunner:
+    """What `execute_sql` does with a parsed statement."""
+
+    def __init__(self, session: TableSession, execution: Execution, configuration: Configuration):
+        self.session = session
+        self.execution = execution
+        self.configuration = configuration
+        self.catalog_session = ddl.Session.of(
+            session.catalogs, functions=session.functions, schema_of=self._schema_of,
+            builtin_names=functions.names,
+        )  # fmt: skip
+
+    def _schema_of(self, tree: Any, text: str) -> Sequence[Field]:
+        return self.session.query(tree).schema
+
+    def run(self, statement: st.Statement) -> TableResult:
+        match statement:
+            case st.Query():
+                return self.query(self.session.query(statement.tree))
+            case st.Insert():
+                return self.inserts([self.session.insert(statement)])
+            case st.StatementSet():
+                return self.inserts([self._as_insert(each) for each in statement.inserts])
+            case st.CreateTableAs():
+                return self._create_table_as(statement)
+            case st.Explain():
+                text = explained(self._relations(statement.statement), self.execution)
+                return _printed((Field("result", STRING),), [(text,)])
+            case st.SetOption() | st.ResetOption():
+                return self._option(statement)
+        printed = ddl.run(self.catalog_session, statement)
+        if printed is None:
+            raise Unsupported(f"{type(statement).__name__} cannot be run here", origin=statement.at)
+        kind = ResultKind.SUCCESS if printed is ddl.DONE else ResultKind.SUCCESS_WITH_CONTENT
+        return TableResult(printed.columns, kind=kind, rows=as_inserts(printed.rows))
+
+    def _as_insert(self, statement: st.Statement) -> Insert:
+        if not isinstance(statement, st.Insert):
+            raise InvalidQuery("a statement set holds only INSERT", origin=statement.at)
+        return self.session.insert(statement)
+
+    def _relations(self, statement: st.Statement) -> list[Relation]:
+        match statement:
+            case st.Query():
+                return [self.session.query(statement.tree)]
+            case st.Insert():
+                return [self.session.insert(statement)]
+            case st.StatementSet():
+                return [self._as_insert(each) for each in statement.inserts]
+        raise InvalidQuery(
+            "only queries and INSERT can be explained", origin=statement.at,
+            hint="EXPLAIN SELECT …, EXPLAIN INSERT INTO … or EXPLAIN STATEMENT SET BEGIN … END.",
+        )  # fmt: skip
+
+    def query(self, relation: Relation, name: str = "collect") -> TableResult:
+        """Start a query; its changes come as they are made."""
+        changes = CloseableIterator()
+        client = self.execution.collect(relation, changes.put, name)
+        changes.follow(client)
+        return TableResult(relation.schema, changes=changes, client=client)
+
+    def inserts(self, inserts: Sequence[Insert]) -> TableResult:
+        """Start INSERT statements as one job."""
+        if not inserts:
+            raise InvalidQuery("there is nothing to insert: the statement set is empty")
+        paths = [".".join(insert.path) for insert in inserts]
+        client = self.execution.run(inserts, f"insert-into_{paths[0]}")
+        fields = [Field(path, STRING) for path in dict.fromkeys(paths)]
+        result = TableResult(fields, client=client, rows=[(0, *(-1 for _ in fields))])
+        if self.configuration.get_boolean("table.dml-sync", False):
+            result.wait()
+        return result
+
+    def _create_table_as(self, statement: st.CreateTableAs) -> TableResult:
+        relation = self.session.query(statement.query)
+        table = ddl.table_of_query(self.catalog_session, statement, relation.schema)
+        declared = statement.table
+        manager = self.session.catalogs
+        if statement.replace and manager.find_table(declared.path) is not None:
+            manager.drop_table(declared.path, temporary=declared.temporary, at=statement.at)
+        created = manager.create_table(
+            declared.path, table, temporary=declared.temporary,
+            if_not_exists=declared.if_not_exists, at=statement.at,
+        )  # fmt: skip
+        if not created:
+            return TableResult(ddl.DONE.columns, kind=ResultKind.SUCCESS)
+        return self.inserts([self.session.written(relation, declared.path, names=relation.names)])
+
+    def _option(self, statement: st.SetOption | st.ResetOption) -> TableResult:
+        key = statement.key
+        if isinstance(statement, st.SetOption):
+            if key is None:
+                listed = sorted(self.configuration.to_dict().items())
+                fields = (Field("key", STRING), Field("value", STRING))
+                return _printed(fields, listed)
+            self.configuration.set_string(key, statement.value or "")
+        elif key is None:
+            for each in list(self.configuration.to_dict()):
+                self.configuration.remove_config(each)
+        else:
+            self.configuration.remove_config(key)
+        return TableResult(ddl.DONE.columns, kind=ResultKind.SUCCESS)
+
+
+def _printed(fields: Sequence[Field], rows: Sequence[tuple[Any, ...]]) -> TableResult:
+    return TableResult(fields, rows=as_inserts(rows))
+
+
+def is_updating(relation: Relation) -> bool:
+    """Whether a query's rows change after they were given."""
+    return not annotated(relation)[relation].mode.insert_only

@@ -1,0 +1,62 @@
+"""What goes to the driver is handed over once, when its micro-batch is checkpointed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.jobs.journal import CommitJournal
+from headrace.jobs.results import JobResults
+from headrace.plan.planner import plan
+from headrace.spark.file_store import LocalStore
+
+
+class Program:
+    """A job that prints, as one process has it."""
+
+    def __init__(self, folder: Path | None = None):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.from_collection([1]).print()
+        planned = plan(env.builder.take("job", **env._graph_settings()))
+        [self.vertex] = [vertex.id for vertex in planned.vertices.values() if vertex.is_sink]
+        self.printed: list[str] = []
+        journal = CommitJournal(None if folder is None else LocalStore(folder))
+        self.results = JobResults(planned, print_line=self.printed.append, journal=journal)
+
+    def runs(self, batch: int, *lines: str) -> None:
+        items: list[Any] = [(self.vertex, 0, "print", list(lines))] if lines else []
+        self.results.handle(batch, items)
+
+
+def test_nothing_is_printed_before_the_commit_log_has_the_batch() -> None:
+    program = Program()
+    program.runs(0, "a", "b")
+    assert program.printed == []
+    program.results.commits.commit_upto(0)
+    assert program.printed == ["a", "b"]
+
+
+def test_a_batch_that_runs_again_is_printed_once() -> None:
+    program = Program()
+    program.runs(0, "a")
+    program.results.commits.recover(None)  # its commit failed: the job starts again
+    program.runs(0, "A")
+    program.results.commits.commit_upto(0)
+    program.results.commits.recover(0)
+    assert program.printed == ["A"]
+
+
+def test_a_program_that_died_prints_what_it_had_still_to_print(tmp_path: Path) -> None:
+    before = Program(tmp_path)
+    before.results.commits.recover(None)
+    before.runs(0, "a")
+    before.results.commits.commit_upto(0)
+    before.runs(1)
+    before.results.commits.commit_upto(1)
+    before.runs(2, "c")
+    before.runs(3, "d")
+    after = Program(tmp_path)
+    after.results.commits.recover(2)
+    assert after.printed == ["c"]
+    assert LocalStore(tmp_path).names() == []

@@ -1,0 +1,128 @@
+"""A slot that reads its own rows of a savepoint gets what it would be sent."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.runtime.declared_state import Declared
+from headrace.runtime.placement import Placement
+from headrace.runtime.state_rows import BROADCAST, KEYED, LIST, UNION, WINDOW
+from headrace.runtime.state_transfer import SlotState
+from headrace.runtime.subtask_state import SubtaskState
+from headrace.runtime.tables import ListTable, MapTable, Table, ValueTable
+from headrace.spark.savepoints.dealing import Dealer, SlotFiles
+from headrace.spark.savepoints.direct_files import rows_in_folder, write_state
+from headrace.spark.savepoints.metadata import SavedState, state_folder
+from headrace.spark.slot_log import Piece, SlotLog, unpacked
+
+SLOTS = 3
+MOST = 128
+
+
+class Price:
+    """A value that has no column."""
+
+    def __init__(self, cents: int):
+        self.cents = cents
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Price) and other.cents == self.cents
+
+    def __hash__(self) -> int:
+        return hash(self.cents)
+
+
+def values(contents: dict[Any, Any]) -> Table:
+    table = ValueTable(logged=False)
+    table.data.update(contents)
+    return table
+
+
+def lists(contents: dict[Any, list[Any]]) -> Table:
+    table = ListTable(logged=False)
+    table.data.update(contents)
+    return table
+
+
+def maps(contents: dict[Any, dict[Any, Any]]) -> Table:
+    table = MapTable(logged=False)
+    table.data.update(contents)
+    return table
+
+
+TABLES = {
+    "numbers": (KEYED, "LONG", values({n: n * 2 for n in range(1000)})),
+    "texts": (KEYED, "STRING", values({f"key-{n}": f"value {n}" for n in range(1000)})),
+    "objects": (KEYED, "PICKLED", values({n: Price(n) for n in range(100)})),
+    "lists": (KEYED, "LONG", lists({n: list(range(n % 5 + 1)) for n in range(100)})),
+    "maps": (KEYED, "MAP", maps({n: {f"{n}": n, "b": 2} for n in range(100)})),
+    "windows": (WINDOW, "LONG", values({(n, (0, 10)): n for n in range(100)})),
+    "rules": (BROADCAST, "MAP", maps({None: {"a": 1, "b": 2}})),
+    "own parts": (LIST, "LONG", lists({None: [1, 2, 3, 4, 5]})),
+    "all parts": (UNION, "LONG", lists({None: [1, 2, 3]})),
+}
+
+
+def saved(root: Path, name: str) -> SavedState:
+    scope, type_, table = TABLES[name]
+    found = SlotState("op", name, scope, 0, Declared(table.kind, type_, False), table)
+    form, rows, _ = write_state(found, root, MOST)
+    return SavedState("op", name, form, type_, state_folder("op", scope, name), rows)
+
+
+def contents(changes: Iterable[Any]) -> dict[tuple[str, str], Any]:
+    state = SubtaskState(logged=False, clock=lambda: 0)
+    for each in changes:
+        state.apply(each)
+    return {(uid, name): state.contents(uid, name) for uid, name, _ in state.contents_by_state()}
+
+
+@pytest.mark.parametrize("same_groups", [True, False])
+@pytest.mark.parametrize("name", TABLES)
+def test_reading_is_like_being_sent(tmp_path: Path, name: str, same_groups: bool) -> None:
+    state = saved(tmp_path, name)
+    dealer = Dealer(state, Placement(SLOTS, SLOTS, MOST, 1, same_groups))
+    sent: dict[int, list[Piece]] = {slot: [] for slot in range(SLOTS)}
+    everything = rows_in_folder(tmp_path / state.folder, state.form.schema.names)
+    for slot, piece in dealer.to_all(everything):
+        sent[slot].append(piece)
+    total = 0
+    for slot in range(SLOTS):
+        pieces = list(dealer.to_slot(tmp_path, slot))
+        wanted = contents(unpacked(piece.blob) for piece in sent[slot])
+        assert contents(unpacked(piece.blob) for piece in pieces) == wanted
+        assert contents(piece.changes() for piece in pieces) == wanted
+        total += sum(map(len, wanted.values()))
+    assert total >= len(TABLES[name][2].data)
+
+
+class Entries(dict[Any, Any]):
+    """Spark's map state, as a dictionary."""
+
+    def getValue(self, key: Any) -> Any:
+        return self.get(key)
+
+    def updateValue(self, key: Any, value: Any) -> None:
+        self[key] = value
+
+    def getMapState(self, *_: Any) -> Entries:
+        return self
+
+
+def test_what_a_slot_stores_can_be_read_without_the_savepoint(tmp_path: Path) -> None:
+    dealers = [Dealer(saved(tmp_path, name), Placement(1, 1, MOST, 1, True)) for name in TABLES]
+    files: SlotFiles = pickle.loads(pickle.dumps(SlotFiles(tmp_path, tuple(dealers))))
+    assert not files.plain
+    entries: Any = Entries()
+    SlotLog(entries).begin_with(1, 0, files.about, files.pieces(0))
+    head = pickle.loads(entries.pop((-1,))[0])
+    assert head["chunks"] == len(entries) == len(TABLES)
+    assert len(head["states"]) == len(TABLES)
+    stored = contents(unpacked(blob) for (blob,) in entries.values())
+    plain = {name.rpartition(":")[2]: held for (_, name), held in stored.items()}
+    assert plain == {name: table.data for name, (_, _, table) in TABLES.items()}
