@@ -118,13 +118,20 @@ def aggregated(name: str, type: LogicalType, *values: Any) -> tuple[Any, Logical
         ("AVG", lt.DecimalType(5, 2), (Decimal("1.00"), Decimal("1.01"), Decimal("1.01")),
          Decimal("1.006667"), "DECIMAL(38, 6)"),
         ("VAR_SAMP", DOUBLE, (1.0,), None, "DOUBLE"),
+        ("VAR_SAMP", DOUBLE, (1.5, 2.5, 7.0), 8.583333333333332, "DOUBLE"),
+        ("STDDEV_POP", DOUBLE, (1.5, 2.5, 7.0), 2.3921166824012206, "DOUBLE"),
+        ("STDDEV_POP", INT, (1, 4, 10), 3, "INT"),
+        ("STDDEV", INT, (1, 4, 10), 4, "INT"),
+        ("VAR_SAMP", BIGINT, (2, 3, 9), 14, "BIGINT"),
+        ("STDDEV_SAMP", lt.DecimalType(5, 2), (Decimal("1.25"), Decimal("2.50"), Decimal("0.01")),
+         Decimal("1.245003"), "DECIMAL(38, 6)"),
         ("VAR_POP", DOUBLE, (1.0, 3.0), 1.0, "DOUBLE"),
         ("ARRAY_AGG", INT, (1, None), (1, None), "ARRAY<INT>"),
         ("ARRAY_AGG", INT, (), None, "ARRAY<INT>"),
         ("MAX", STRING, ("b", "a"), "b", "STRING"),
         ("COLLECT", STRING, (), {}, "MULTISET<STRING> NOT NULL"),
         ("FIRST_VALUE", INT, (None, 3, 4), 3, "INT"),
-        ("JSON_ARRAYAGG", INT, (1, None), "[1]", "STRING NOT NULL"),
+        ("JSON_ARRAYAGG", INT, (1, None), "[1]", "VARCHAR(2000) NOT NULL"),
     ],
 )  # fmt: skip
 def test_values_and_types(
@@ -176,7 +183,7 @@ def test_lag_looks_back_and_has_a_default() -> None:
         kept = accumulator.add(kept, value, 2, 0)
         results.append(accumulator.result(kept))
     assert results == [0, 0, 1, None]
-    assert (function.kind, str(type)) == ("offset", "INT")
+    assert (function.kind, str(type)) == ("offset", "INT NOT NULL")
 
 
 def test_keys_of_json_objects_come_once() -> None:

@@ -23,6 +23,10 @@ SYNTAX = {"CAST", "TRY_CAST", "EXISTS"}
 """Documented as functions, but part of the grammar."""
 
 
+ABOUT_LITERALS = {"TYPEOF", "JSON_ARRAY"}
+"""What they give depends on the types or on how the query was written."""
+
+
 def argument(value: Any) -> Expression:
     return Literal(value.type, value.value) if isinstance(value, Typed) else literal(value)
 
@@ -47,6 +51,8 @@ def test_example_gives_what_it_says(row: FunctionRow, example: Example) -> None:
 @pytest.mark.parametrize(("row", "example"), examples())
 def test_columns_give_the_same_as_literals(row: FunctionRow, example: Example) -> None:
     """Constants are folded; columns go through the checks of NULL."""
+    if row.names[0] in ABOUT_LITERALS:
+        pytest.skip("it is about the literals")
     arguments = [argument(value) for value in example.arguments]
     try:
         call = row.bind(

@@ -121,6 +121,10 @@ class Literal(Expression):
     value: Any
     """In internal form."""
 
+    def __hash__(self) -> int:
+        # Maps are dictionaries, which have no hash of their own.
+        return hash((self.type, repr(self.value) if isinstance(self.value, dict) else self.value))
+
     def __str__(self) -> str:
         return repr(self.value)
 

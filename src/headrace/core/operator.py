@@ -144,6 +144,9 @@ class Operator(ABC):
     """For one that makes watermarks: how long a split may be silent and still hold time back."""
     calls_splits_idle = False
     """For one that makes watermarks: whether it may itself say that a split is idle."""
+    watermark_delay_ms = 0
+    """How far behind the watermark the times of what it emits may lie: for those after it, time is
+    so much behind."""
     emits_its_input = False
     """Whether it emits only records it received, whose type has been seen to already."""
 

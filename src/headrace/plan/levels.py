@@ -109,6 +109,7 @@ def _vertices(
             type=node.type,
             edges=tuple(edges[node_id]),
             watermark_origins=_origins(node, incoming, vertices),
+            watermark_delay=_delay(node, incoming, vertices),
             is_sink=isinstance(node, SinkNode),
             chain=_chain(graph, node, incoming, vertices),
             slot_sharing_group=node.slot_sharing_group or "default",
@@ -125,6 +126,14 @@ def _origins(node: Node, incoming: list[_Arrival], vertices: dict[int, Vertex]) 
     if isinstance(node, OperatorNode) and node.operator.makes_watermarks:
         return (node.id,)
     return tuple(sorted({o for a in incoming for o in vertices[a.source].watermark_origins}))
+
+
+def _delay(node: Node, incoming: list[_Arrival], vertices: dict[int, Vertex]) -> int:
+    if isinstance(node, OperatorNode) and node.operator.makes_watermarks:
+        return 0
+    before = [vertices[a.source] for a in incoming]
+    return max((v.watermark_delay + (v.operator.watermark_delay_ms if v.operator else 0)
+                for v in before), default=0)  # fmt: skip
 
 
 def _chain(graph: Graph, node: Node, incoming: list[_Arrival], vertices: dict[int, Vertex]) -> int:

@@ -44,6 +44,8 @@ class Vertex:
     edges: tuple[Edge, ...] = ()
     watermark_origins: tuple[int, ...] = ()
     """The vertices whose watermarks bound this one's: sources and timestamp assigners."""
+    watermark_delay: int = 0
+    """How far behind those its own watermark stays, for the sake of operators before it."""
     is_sink: bool = False
     chain: int = 0
     """The vertices of one chain run as plain calls; a chain is named by its first vertex."""

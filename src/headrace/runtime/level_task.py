@@ -218,8 +218,9 @@ class LevelTask:
                 origins = task.vertex.watermark_origins
                 if origins not in times:
                     times[origins] = self._time_behind(origins)
-                if times[origins] > task.watermark:
-                    task.advance_watermark(times[origins])
+                time = _delayed(times[origins], task.vertex.watermark_delay)
+                if time > task.watermark:
+                    task.advance_watermark(time)
 
     def _behind(self, origins: Collection[int]) -> list[VertexTask]:
         """The tasks whose time depends on any of these origins, in the order of their edges."""
@@ -284,8 +285,9 @@ class LevelTask:
         if self.level == 1:
             self.time.start(o for o in self._idle_after if self.plan.vertices[o].level == 0)
         for task in self.tasks.values():
-            origins = task.vertex.watermark_origins
-            task.advance_watermark(MAX_TIMESTAMP if self._final else self._time_behind(origins))
+            time = self._time_behind(task.vertex.watermark_origins)
+            delay = task.vertex.watermark_delay
+            task.advance_watermark(MAX_TIMESTAMP if self._final else _delayed(time, delay))
             if self._final and self.plan.batch:
                 task.stop_clock()
             if self._final:
@@ -367,6 +369,11 @@ class LevelTask:
         for task in self.tasks.values():
             task.close()
         self.state.close()
+
+
+def _delayed(time: int, delay: int) -> int:
+    """How far time has come behind operators that emit what lies in the past."""
+    return time if time == MAX_TIMESTAMP else max(time - delay, MIN_TIMESTAMP)
 
 
 def _idle_after(plan: PhysicalPlan, level: int) -> dict[int, int]:

@@ -168,7 +168,9 @@ def _is_prefix(relation: Relation, prepared: _Prepared) -> bool:
 
 
 def _marks(expressions: Sequence[Expression]) -> list[AggregateMark]:
-    found = [part for each in expressions for part in each.walk() if isinstance(part, AggregateMark)]
+    found = [
+        part for each in expressions for part in each.walk() if isinstance(part, AggregateMark)
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -192,9 +194,7 @@ def _with_group_window(
         raise InvalidQuery("GROUP BY can have one group window")
     mark = marks[0]
     if not isinstance(mark.time, Column):
-        relation = projected(
-            relation, (*columns(relation), mark.time), (*relation.names, "$time")
-        )
+        relation = projected(relation, (*columns(relation), mark.time), (*relation.names, "$time"))
         time = len(relation.schema) - 1
     else:
         time = mark.time.index
@@ -224,10 +224,13 @@ def _property_columns(
         if (part.window, part.time) != (window.window, window.time):
             raise InvalidQuery(
                 f"{part} is about another window than the one in GROUP BY",
+                origin=part.at,
                 hint="give it the same arguments as in GROUP BY",
             )
         if part.property is None:
-            raise InvalidQuery(f"{part} can only be in GROUP BY", hint=f"use {part}_START(…)")
+            raise InvalidQuery(
+                f"{part} can only be in GROUP BY", origin=part.at, hint=f"use {part}_START(…)"
+            )
         return call("PROCTIME") if part.property == "proctime" else bounds[part.property]
 
     return rewritten(expression, replacement)

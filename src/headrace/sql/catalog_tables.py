@@ -8,13 +8,14 @@ from dataclasses import replace
 from headrace.connectors.tables import find_connector
 from headrace.core.expressions import UserFunction
 from headrace.core.logical_types import RowType
-from headrace.core.table_connector import CatalogTable, TableSink, TableSource
+from headrace.core.table_connector import CatalogTable, TableConnector, TableSink, TableSource
 from headrace.errors import HeadraceError, InvalidQuery, Unsupported
 from headrace.graph.relations import Relation
 from headrace.sql import functions
 from headrace.sql.catalog import CatalogFunction, CatalogView
 from headrace.sql.catalog_manager import CatalogManager
 from headrace.sql.function_catalog import FunctionCatalog
+from headrace.sql.inserting import written_columns
 from headrace.sql.queries import FoundTable, ViewText
 
 LoadFunction = Callable[[str, CatalogFunction], UserFunction]
@@ -122,7 +123,8 @@ def sink_of(path: tuple[str, ...], table: CatalogTable, at: object | None = None
     if isinstance(table.connector, TableSink):
         return table.connector
     connector = table.connector or _connector(path, table, at)
-    sink: TableSink = connector.sink(table, physical_row(table), table.options)
+    written = RowType(tuple(each.field for each in written_columns(table)), nullable=False)
+    sink: TableSink = connector.sink(table, written, table.options)
     return sink
 
 
@@ -132,7 +134,7 @@ def physical_row(table: CatalogTable) -> RowType:
     return RowType(fields, nullable=False)
 
 
-def _connector(path: tuple[str, ...], table: CatalogTable, at: object | None) -> object:
+def _connector(path: tuple[str, ...], table: CatalogTable, at: object | None) -> TableConnector:
     name = table.options.get("connector")
     if name is None:
         raise InvalidQuery(

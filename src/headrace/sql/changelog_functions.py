@@ -92,13 +92,17 @@ def from_changelog(
         )  # fmt: skip
     index = relation.names.index(operation)
     if not isinstance(relation.types[index], lt.CHARACTERS):
-        raise InvalidQuery(f"{operation} must be a STRING, it is {relation.types[index]}", origin=at)
+        raise InvalidQuery(
+            f"{operation} must be a STRING, it is {relation.types[index]}", origin=at
+        )
     pairs = mapping or {change: change for change in CHANGES}
     operations = []
     for texts, change in pairs.items():
         _check_change(change, at)
         operations += [(change, text) for text in _split(texts)]
-    schema = tuple(_plain(each) for position, each in enumerate(relation.schema) if position != index)
+    schema = tuple(
+        _plain(each) for position, each in enumerate(relation.schema) if position != index
+    )
     return FromChangelog(
         schema=schema, input=relation, operation=index, operations=tuple(operations),
         partition=partition,

@@ -72,9 +72,7 @@ def _user_call(
     return TableCall(user, arguments, _named(fields, names, at))
 
 
-def _named(
-    fields: Sequence[Field], names: Sequence[str], at: object | None
-) -> tuple[Field, ...]:
+def _named(fields: Sequence[Field], names: Sequence[str], at: object | None) -> tuple[Field, ...]:
     if not names:
         return tuple(fields)
     if len(names) != len(fields):
@@ -100,4 +98,3 @@ def unnest_call(
         raise InvalidQuery(f"there is no table function {name}", origin=at)
     call = row.bind_table([expression], at)
     return replace(call, fields=_named(call.fields, names, at))
-

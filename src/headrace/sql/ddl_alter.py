@@ -9,7 +9,7 @@ from headrace.core.table_connector import TableColumn, WatermarkText
 from headrace.errors import InvalidQuery
 from headrace.sql import statements as st
 from headrace.sql.ddl_tables import Draft
-from headrace.sql.ddl_text import columns_used
+from headrace.sql.ddl_text import columns_used, primary_key_name
 
 
 def alter(draft: Draft, action: object, at: object | None) -> None:
@@ -100,7 +100,7 @@ def _drop_part(draft: Draft, action: st.DropPart, at: object | None) -> None:
         draft.distribution = None
     else:
         _require(draft.primary_key, "primary key", at)
-        known = draft.primary_key_name or "PK_" + "_".join(draft.primary_key or ())
+        known = draft.primary_key_name or primary_key_name(draft.primary_key or ())
         if action.name is not None and action.name != known:
             raise InvalidQuery(
                 f"there is no constraint {action.name}", origin=at, hint=f"did you mean {known}?"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -113,11 +113,27 @@ def create_table_text(found: FoundTable, table: CatalogTable) -> str:
         column = quoted_path(mark.column.split("."))
         parts.append(f"WATERMARK FOR {column} AS {expression_text(mark.expression)}")
     if schema.primary_key:
-        name = schema.primary_key_name or "PK_" + "_".join(schema.primary_key)
+        name = schema.primary_key_name or primary_key_name(schema.primary_key)
         keys = ", ".join(map(quoted, schema.primary_key))
         parts.append(f"CONSTRAINT {quoted(name)} PRIMARY KEY ({keys}) NOT ENFORCED")
     body = ",\n".join(f"  {part}" for part in parts)
-    return "\n".join([f"CREATE {kind} {quoted_path(found.path)} (\n{body}\n)", *_clauses(table)])
+    return _lines(f"CREATE {kind} {quoted_path(found.path)} (\n{body}\n)", *_clauses(table))
+
+
+def _lines(*lines: str) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def primary_key_name(columns: Sequence[str]) -> str:
+    """What Flink calls a primary key without a name: after the hash of its columns in Java."""
+    total = 1
+    for column in columns:
+        units = column.encode("utf-16-be")
+        text = 0
+        for index in range(0, len(units), 2):
+            text = text * 31 + int.from_bytes(units[index : index + 2], "big")
+        total = (total * 31 + text) & 0xFFFFFFFF
+    return f"PK_{total - (1 << 32) if total >= 1 << 31 else total}"
 
 
 def _column_text(column: TableColumn) -> str:
@@ -152,7 +168,7 @@ def _clauses(table: CatalogTable) -> list[str]:
 
 def _option_lines(options: Mapping[str, str]) -> str:
     return ",\n".join(
-        f"  {text_literal(key)} = {text_literal(value)}" for key, value in options.items()
+        f"  {text_literal(key)} = {text_literal(value)}" for key, value in sorted(options.items())
     )
 
 
@@ -184,12 +200,13 @@ def create_view_text(found: FoundTable, view: CatalogView) -> str:
     if view.comment:
         lines.append(f"COMMENT {text_literal(view.comment)}")
     lines.append(f"AS {view.query}")
-    return "\n".join(lines)
+    return _lines(*lines)
 
 
 def create_catalog_text(name: str, options: Mapping[str, str], comment: str | None) -> str:
     lines = [f"CREATE CATALOG {quoted(name)}"]
     if comment:
         lines.append(f"COMMENT {text_literal(comment)}")
-    lines.append(f"WITH (\n{_option_lines(options)}\n)")
-    return "\n".join(lines)
+    if options:
+        lines.append(f"WITH (\n{_option_lines(options)}\n)")
+    return _lines(*lines)

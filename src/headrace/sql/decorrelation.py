@@ -48,9 +48,7 @@ class Pulled:
     row per group, which is missing for groups without rows."""
 
 
-def with_outer_columns(
-    node: Any, change: Callable[[Column], Expression], depth: int = 1
-) -> Any:
+def with_outer_columns(node: Any, change: Callable[[Column], Expression], depth: int = 1) -> Any:
     """The relation with its outer columns, handed over as columns of the row around it, changed."""
     return _changed(node, lambda part: _outer_changed(part, change, depth))
 
@@ -206,9 +204,11 @@ def _(relation: Join) -> Pulled:
     left, right = pulled(relation.left), pulled(relation.right)
     parts = conjuncts(relation.condition)
     outer_parts = [part for part in parts if has_outer(part)]
-    if (relation.kind != INNER and outer_parts) or (
-        relation.kind not in (INNER, LEFT) and left.conditions
-    ) or (relation.kind != INNER and right.conditions):
+    if (
+        (relation.kind != INNER and outer_parts)
+        or (relation.kind not in (INNER, LEFT) and left.conditions)
+        or (relation.kind != INNER and right.conditions)
+    ):
         raise Unsupported(
             f"a subquery cannot use outer columns below a {relation.kind} join",
             hint="write the query with JOIN instead",
@@ -259,9 +259,7 @@ def keyed_by_outer(below: Pulled) -> tuple[Relation, list[int], tuple[Expression
 def _equal_side(condition: Expression) -> tuple[Expression, bool]:
     """The side of an equality that is the subquery's, and whether it is the right one."""
     if isinstance(condition, Call) and condition.function.name == "EQUALS":
-        for swapped, (side, other) in enumerate(
-            (condition.arguments, condition.arguments[::-1])
-        ):
+        for swapped, (side, other) in enumerate((condition.arguments, condition.arguments[::-1])):
             if not has_outer(side) and not columns_of(other):
                 return side, bool(swapped)
     raise Unsupported(

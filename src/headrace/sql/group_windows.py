@@ -42,7 +42,7 @@ _BOUND = lt.TimestampType(3, nullable=False)
 
 def is_group_window(name: str) -> bool:
     head, _, tail = name.partition("_")
-    return head in _GROUPS and (not tail or tail in _PROPERTIES) or name in WINDOW_PROPERTIES
+    return (head in _GROUPS and (not tail or tail in _PROPERTIES)) or name in WINDOW_PROPERTIES
 
 
 def group_window_mark(resolver: Resolver, name: str, node: un.Apply) -> Expression:
@@ -63,15 +63,17 @@ def group_window_mark(resolver: Resolver, name: str, node: un.Apply) -> Expressi
             hint="declare a WATERMARK for it, or use a column AS PROCTIME()",
         )
     lengths = [_milliseconds(resolver, argument) for argument in node.arguments[1:]]
-    window = GroupWindowMark(time.type, _group_window(head, lengths), time)
+    window = GroupWindowMark(time.type, _group_window(head, lengths), time, at=node.at)
     return of_property(window, _PROPERTIES[tail]) if tail else window
 
 
 def _group_window(kind: str, lengths: list[int]) -> Window:
+    needed = 2 if kind == "HOP" else 1
+    offset = lengths[needed] if len(lengths) > needed else 0
     if kind == "TUMBLE":
-        return Window("tumble", lengths[0], 0, *lengths[1:])
+        return Window("tumble", lengths[0], 0, offset)
     if kind == "HOP":
-        return Window("hop", lengths[1], lengths[0], *lengths[2:])
+        return Window("hop", lengths[1], lengths[0], offset)
     return Window("session", lengths[0])
 
 

@@ -138,7 +138,8 @@ def _writable(source: lt.LogicalType, target: lt.LogicalType) -> bool:
     wide = target.with_nullable(True)
     if can_cast_implicitly(source, wide):
         return True
-    families = (lt.NUMERIC, lt.CHARACTERS, lt.BINARIES, (*lt.TIMESTAMPS, lt.DateType), (lt.TimeType,))
+    dates = (*lt.TIMESTAMPS, lt.DateType)
+    families = (lt.NUMERIC, lt.CHARACTERS, lt.BINARIES, dates, (lt.TimeType,))
     return any(isinstance(source, family) and isinstance(target, family) for family in families)
 
 

@@ -7,7 +7,7 @@ subquery, a property of a group window. The relation builder takes them out agai
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from headrace.core.expressions import AggregateCall, Expression
 from headrace.graph.relations import Frame, Relation, Window
@@ -112,6 +112,7 @@ class GroupWindowMark(Expression):
     time: Expression
     property: str | None = None
     """None: the window itself; else "window_start", "window_end", "window_time" or "proctime"."""
+    at: object | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return self.property or self.window.kind.upper()

@@ -48,9 +48,7 @@ def _over(
     partition, order, frame = spec
     needed = [*partition, *(each.expression for each in order)]
     needed += [part for mark in marks for part in call_inputs(mark.call)]
-    added = list(
-        dict.fromkeys(part for part in needed if not isinstance(part, Column | Literal))
-    )
+    added = list(dict.fromkeys(part for part in needed if not isinstance(part, Column | Literal)))
     # A constant partition or order is a column too: relations only know columns there.
     fixed = [*partition, *(each.expression for each in order)]
     added += [part for part in dict.fromkeys(fixed) if isinstance(part, Literal)]

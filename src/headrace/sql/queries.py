@@ -240,5 +240,3 @@ def _limits(node: exp.Expr) -> tuple[int, int | None]:
         0 if offset is None else int(offset.expression.name),
         None if limit is None else int(limit.expression.name),
     )
-
-

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headrace.core import logical_types as lt
-from headrace.core.expressions import Column, Expression, columns_of, shifted
+from headrace.core.expressions import Column, Expression, shifted
 from headrace.errors import InvalidQuery, Unsupported
 from headrace.graph.relations import FULL, INNER, LEFT, RIGHT, Relation
+from headrace.plan.relational.equi import equi_condition
 from headrace.sql import unresolved as un
 from headrace.sql.calls import TRUE, all_of, call
 from headrace.sql.changelog_functions import (
@@ -19,12 +20,12 @@ from headrace.sql.changelog_functions import (
     changelog_arguments,
     changelog_function,
 )
-from headrace.sql.correlation import correlated, table_call, unnest_call
 from headrace.sql.group_windows import TABLE_FUNCTIONS, window_arguments, window_table
 from headrace.sql.marks import SubqueryMark, contains
 from headrace.sql.nodes import MatchRecognize, position_of
 from headrace.sql.position import did_you_mean
 from headrace.sql.queries_hints import Hint, table_options, with_join_hints
+from headrace.sql.queries_lateral import lateral
 from headrace.sql.relations import (
     columns,
     first_columns,
@@ -36,7 +37,7 @@ from headrace.sql.relations import (
 )
 from headrace.sql.scope import Range, Scope
 from headrace.sql.set_operations import one_row
-from headrace.sql.subqueries import laterally_joined, without_subqueries
+from headrace.sql.subqueries import without_subqueries
 from headrace.sql.to_unresolved import unresolved
 
 if TYPE_CHECKING:
@@ -57,18 +58,22 @@ def from_clause(
 
 
 def _first(
-    builder: QueryBuilder, node: exp.Expr, outer: Scope | None, hints: Sequence[Hint]
+    builder: QueryBuilder,
+    node: exp.Expr,
+    outer: Scope | None,
+    hints: Sequence[Hint],
+    joined: bool = False,
 ) -> _Source:
     """A table of its own, with the joins that belong to it."""
     if _is_lateral(builder, node):
         empty = (one_row(), Scope((Range((), ()),), outer))
-        relation, scope = _correlated(builder, empty, node, INNER, None)
+        relation, scope = lateral(builder, empty, node, INNER, None)
         kept = columns(relation)[1:]
         alone = projected(relation, kept, relation.names[1:])
         ranges = tuple(replace(each, first=each.first - 1) for each in scope.ranges if each.fields)
         source = (alone, replace(scope, ranges=ranges))
     else:
-        source = _table(builder, node, outer, hints)
+        source = _table(builder, node, outer, hints, joined)
     source = (source[0], replace(source[1], outer=outer))
     for join in node.args.get("joins") or ():
         source = _joined(builder, source, join, outer, hints)
@@ -89,10 +94,19 @@ def _is_table_function(node: exp.Expr) -> bool:
 
 
 def _table(
-    builder: QueryBuilder, node: exp.Expr, outer: Scope | None, hints: Sequence[Hint]
+    builder: QueryBuilder,
+    node: exp.Expr,
+    outer: Scope | None,
+    hints: Sequence[Hint],
+    joined: bool,
 ) -> _Source:
     at = position_of(node)
     if isinstance(node, exp.Table):
+        if node.args.get("version") is not None and not joined:
+            raise InvalidQuery(
+                "FOR SYSTEM_TIME AS OF is only possible for the right table of a JOIN", origin=at,
+                hint="write FROM t JOIN this_table FOR SYSTEM_TIME AS OF t.time ON …",
+            )  # fmt: skip
         parts = tuple(part.name for part in node.parts)
         relation, name = builder.table(parts, table_options(node), at)
     elif isinstance(node, exp.Subquery):
@@ -158,8 +172,8 @@ def _joined(
     node = join.this
     on = join.args.get("on")
     if _is_lateral(builder, node):
-        return _correlated(builder, left, node, kind, on)
-    right = _first(builder, node, outer, hints)
+        return lateral(builder, left, node, kind, on)
+    right = _first(builder, node, outer, hints, joined=True)
     scope = _beside(left[1], right[1], outer)
     if isinstance(node, exp.Table) and node.args.get("version") is not None:
         relation = _temporal(builder, left, right, scope, join, kind)
@@ -190,9 +204,7 @@ def _conditional(
 
 def _beside(left: Scope, right: Scope, outer: Scope | None) -> Scope:
     scope = left.beside(right)
-    moved = {
-        name: _moved(expression, left.width) for name, expression in right.merged.items()
-    }
+    moved = {name: _moved(expression, left.width) for name, expression in right.merged.items()}
     names = {each.name for each in left.ranges if each.name}
     for each in right.ranges:
         if len(each.name) == 1 and each.name in names:
@@ -271,8 +283,7 @@ def _temporal(
     time = builder.resolver(left[1]).resolve(version)
     if not isinstance(time, Column) or not lt.is_time_attribute(time.type):
         raise InvalidQuery(
-            "FOR SYSTEM_TIME AS OF takes a time attribute of the left table, "
-            f"this is {time.type}",
+            f"FOR SYSTEM_TIME AS OF takes a time attribute of the left table, this is {time.type}",
             origin=version.at,
             hint="declare a WATERMARK for the column, or use a column AS PROCTIME()",
         )
@@ -282,64 +293,11 @@ def _temporal(
             "a temporal join is an INNER or LEFT JOIN with ON", origin=position_of(join)
         )
     condition = builder.resolver(scope).within("ON").condition(unresolved(on))
-    if not columns_of(condition):
-        raise InvalidQuery("a temporal join needs an equality of columns", origin=position_of(on))
-    return temporally_joined(left[0], right[0], kind, condition, time.index)
-
-
-def _correlated(
-    builder: QueryBuilder,
-    left: _Source,
-    node: exp.Expr,
-    kind: str,
-    on: exp.Expr | None,
-) -> _Source:
-    """A table function, UNNEST or LATERAL query over the rows before it."""
-    if kind in (RIGHT, FULL):
+    left_keys, _, _, _ = equi_condition(condition, len(left[0].schema))
+    if not left_keys and not lt.is_proctime(time.type):
         raise InvalidQuery(
-            f"a {kind.upper()} JOIN cannot have LATERAL on its right", origin=position_of(node)
+            "a temporal join needs an equality with the key of its versioned table",
+            origin=position_of(on),
+            hint="compare the table's PRIMARY KEY with = to columns of the left table",
         )
-    relation, scope = left
-    alias = node.args.get("alias")
-    names = [] if alias is None else [each.name for each in alias.args.get("columns") or ()]
-    called = () if alias is None else (alias.name,)
-    resolver = builder.resolver(scope)
-    inner = node.this if isinstance(node, exp.Lateral) else node
-    if isinstance(inner, exp.Select | exp.Subquery | exp.SetOperation | exp.Values):
-        right = builder.query(inner, scope)
-        right = renamed(right, names) if names else right
-        fields = right.schema
-        wide = laterally_joined(relation, right, kind, None if on is None else _on(builder, scope, called, right, on))
-    else:
-        if isinstance(node, exp.Unnest):
-            value = resolver.resolve(unresolved(node.expressions[0]))
-            made = unnest_call(value, names, bool(node.args.get("offset")), position_of(node))
-        else:
-            apply = unresolved(node.this)
-            assert isinstance(apply, un.Apply)
-            made = table_call(resolver, apply, names)
-        fields = made.fields
-        bare = correlated(relation, made, kind)
-        condition = None if on is None else _on(builder, scope, called, bare, on, len(relation.schema))
-        wide = correlated(relation, made, kind, None if condition == TRUE else condition)
-    width = len(relation.schema)
-    typed = tuple(
-        replace(field, type=wide.types[width + index]) for index, field in enumerate(fields)
-    )
-    added = Range(called, typed, width)
-    return wide, replace(scope, ranges=(*scope.ranges, added))
-
-
-def _on(
-    builder: QueryBuilder,
-    scope: Scope,
-    called: tuple[str, ...],
-    right: Relation,
-    on: exp.Expr,
-    first: int = 0,
-) -> Expression:
-    """The condition of a lateral join, over the left columns and then the right ones."""
-    fields = right.schema[first:]
-    width = first or scope.width
-    both = replace(scope, ranges=(*scope.ranges, Range(called, fields, width)))
-    return builder.resolver(both).within("ON").condition(unresolved(on))
+    return temporally_joined(left[0], right[0], kind, condition, time.index)

@@ -17,6 +17,7 @@ from headrace.graph.relations import (
     Relation,
     TemporalJoin,
 )
+from headrace.sql.nodes import HintCall
 from headrace.sql.scope import Scope
 
 _GROUPS = (Aggregate,)
@@ -33,7 +34,7 @@ class Hint:
 
 def hints_of(node: Any) -> tuple[Hint, ...]:
     """The hints of a SELECT or of a table."""
-    parts: Sequence[exp.Expr] = () if node is None else node.expressions
+    parts: Sequence[HintCall] = () if node is None else node.expressions
     return tuple(Hint(str(each.this), tuple(each.pairs.items()), each.values) for each in parts)
 
 
@@ -68,9 +69,10 @@ def with_join_hints(
             options = dict(hint.options)
             if _names(right, options.get("table", "")):
                 found.append(("LOOKUP", tuple(f"{k}={v}" for k, v in options.items())))
-        elif hint.values and isinstance(relation, Pair):
-            if any(_names(scope, name) for scope in (left, right) for name in hint.values):
-                found.append((hint.name, hint.values))
+        elif isinstance(relation, Pair) and any(
+            _names(scope, name) for scope in (left, right) for name in hint.values
+        ):
+            found.append((hint.name, hint.values))
     return replace(relation, hints=(*relation.hints, *found)) if found else relation
 
 

@@ -29,6 +29,7 @@ from headrace.sql.user_functions import user_aggregate, with_declared_types
 if TYPE_CHECKING:
     from headrace.sql.resolver import Resolver
 
+
 def _known_by_source(*_values: object) -> object:
     raise Unsupported("SOURCE_WATERMARK() only says where a table's watermarks come from")
 
@@ -172,9 +173,7 @@ def user_apply(resolver: Resolver, node: un.UserApply) -> Expression:
         )
     condition = None if node.filter is None else inner.within("FILTER").condition(node.filter)
     type = result_type(user, node.at)
-    call = AggregateCall(
-        type, user_aggregate(user), arguments, node.distinct, condition, user=user
-    )
+    call = AggregateCall(type, user_aggregate(user), arguments, node.distinct, condition, user=user)
     if node.over is not None:
         return over(resolver, call, node.over, node.at)
     return AggregateMark(type, call)
@@ -203,5 +202,3 @@ def result_type(user: UserFunction, at: object | None) -> lt.LogicalType:
             hint="declare it: @udf(result_type=DataTypes.…)",
         )  # fmt: skip
     return user.result_type
-
-

@@ -97,5 +97,3 @@ def _check_width(relation: Relation, width: int, at: object | None) -> None:
             f"it has {len(relation.schema)}: {', '.join(relation.names)}",
             origin=at,
         )
-
-

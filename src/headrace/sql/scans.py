@@ -125,6 +125,4 @@ def watermarked(
         )
     schema = list(relation.schema)
     schema[time] = replace(schema[time], type=replace(type, kind=lt.ROWTIME))
-    return AssignWatermark(
-        schema=tuple(schema), input=relation, time=time, watermark=expression
-    )
+    return AssignWatermark(schema=tuple(schema), input=relation, time=time, watermark=expression)

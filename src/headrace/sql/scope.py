@@ -96,9 +96,9 @@ class Scope:
             if name == parts[0]
         ]
         if len({column.index for _, column in candidates}) > 1:
-            tables = ", ".join(".".join(table.name) or "a subquery" for table, _ in candidates)
+            listed = ", ".join(".".join(table.name) or "a subquery" for table, _ in candidates)
             raise InvalidQuery(
-                f"column {parts[0]} is ambiguous: it is in {tables}", origin=at,
+                f"column {parts[0]} is ambiguous: it is in {listed}", origin=at,
                 hint="write the table's name or alias before it",
             )  # fmt: skip
         return (candidates[0][1], parts[1:]) if candidates else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from headrace.core import logical_types as lt
 from headrace.core.expressions import Column, Expression, SortKey, columns_of
@@ -159,9 +160,27 @@ def _orders(resolver: Resolver, items: Sequence[_Item], selection: Selection) ->
 def _order(resolver: Resolver, items: Sequence[_Item], item: un.SortItem) -> Order:
     named = _result(items, item.operand)
     if named is None:
-        return resolver.order(item)
+        aliased = {each.name: each.node for each in items if isinstance(each.node, un.Alias)}
+        operand = _without_aliases(item.operand, aliased)
+        return resolver.order(replace(item, operand=operand))
     first = item.ascending if item.nulls_first is None else item.nulls_first
     return Order(named.expression, item.ascending, first)
+
+
+def _without_aliases(node: Any, aliased: Mapping[str, un.Unresolved]) -> Any:
+    """An expression of ORDER BY with names of the result written out."""
+    if isinstance(node, tuple):
+        return tuple(_without_aliases(each, aliased) for each in node)
+    if isinstance(node, un.Name) and len(node.parts) == 1:
+        return aliased.get(node.parts[0], node)
+    if not isinstance(node, un.Unresolved):
+        return node
+    changes = {
+        each.name: _without_aliases(getattr(node, each.name), aliased)
+        for each in fields(node)
+        if each.name != "at"
+    }
+    return replace(node, **changes)
 
 
 def _result(items: Sequence[_Item], node: un.Unresolved) -> _Item | None:
@@ -195,7 +214,8 @@ def _ordered(
     names = [item.name for item in items]
     outputs = work[:width]
     hidden = [each for each in dict.fromkeys(work[width:]) if each not in outputs]
-    wide = projected(relation, [*outputs, *hidden], [*names, *(f"$o{i}" for i in range(len(hidden)))])
+    extra = [f"$o{index}" for index in range(len(hidden))]
+    wide = projected(relation, [*outputs, *hidden], [*names, *extra])
     if selection.distinct:
         wide = distinct(wide)
         keys = _distinct_order(wide, resolver, selection)
@@ -239,4 +259,3 @@ def sorted_by(
     return Sort(
         schema=relation.schema, input=relation, keys=tuple(keys), offset=offset, fetch=fetch
     )
-

@@ -27,10 +27,7 @@ def combined(
                 f"{kind.upper()} needs the same number of columns, here are {counts}", origin=at
             )
     types = [_column_type(kind, branches, index, at) for index in range(width)]
-    aligned = [
-        projected(branch, [as_type(*p) for p in zip(columns(branch), types, strict=True)], branch.names)
-        for branch in branches
-    ]
+    aligned = [_with_types(branch, types) for branch in branches]
     schema = tuple(
         Field(name, type.with_nullable(any(each.types[index].nullable for each in aligned)))
         for index, (name, type) in enumerate(zip(branches[0].names, types, strict=True))
@@ -43,6 +40,11 @@ def combined(
         else:
             flat.append(branch)
     return SetOperation(schema=schema, kind=kind, all=all, branches=tuple(flat))
+
+
+def _with_types(relation: Relation, types: Sequence[lt.LogicalType]) -> Relation:
+    expressions = [as_type(*pair) for pair in zip(columns(relation), types, strict=True)]
+    return projected(relation, expressions, relation.names)
 
 
 def _column_type(
@@ -75,7 +77,9 @@ def values(
         shared = common_type([row[index].type for row in rows])
         if shared is None:
             listed = " and ".join(str(row[index].type) for row in rows)
-            raise InvalidQuery(f"column {index + 1} of VALUES has no common type: {listed}", origin=at)
+            raise InvalidQuery(
+                f"column {index + 1} of VALUES has no common type: {listed}", origin=at
+            )
         nullable = any(row[index].type.nullable for row in rows)
         types.append(shared.with_nullable(nullable))
     fitted = [[as_type(*pair) for pair in zip(row, types, strict=True)] for row in rows]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headrace.core import logical_types as lt
-from headrace.core.expressions import Call, Column, Expression, rewritten
+from headrace.core.expressions import Call, Column, Expression, Literal, rewritten
 from headrace.errors import Unsupported
-from headrace.graph.relations import ANTI, INNER, LEFT, SEMI, Relation, Sort, Values
+from headrace.graph.relations import ANTI, LEFT, SEMI, Project, Relation, Sort, Values
 from headrace.sql.aggregation import aggregation
 from headrace.sql.calls import TRUE, aggregate, all_of, any_of, call, conjuncts, null_of
 from headrace.sql.decorrelation import Pulled, beside, keyed_by_outer, pulled
@@ -128,7 +128,7 @@ def _has_one_row(inner: Pulled) -> bool:
 
 def _is_one_value(relation: Relation) -> bool:
     while not isinstance(relation, Values) and len(relation.inputs) == 1:
-        if type(relation).__name__ != "Project":
+        if not isinstance(relation, Project):
             return False
         relation = relation.inputs[0]
     return isinstance(relation, Values) and len(relation.rows) == 1
@@ -169,17 +169,15 @@ def _exists(relation: Relation, mark: SubqueryMark) -> tuple[Relation, Expressio
     keyed, keys, conditions = keyed_by_outer(inner)
     counted = aggregation(keyed, keys, [aggregate("COUNT")])
     on = all_of(beside(width, each) for each in _moved(conditions, keys, 0))
-    join = joined(relation, counted, LEFT if keys else INNER, on)
+    # A stream without rows yet has no count either, so that the join must be an outer one.
+    join = joined(relation, counted, LEFT, on)
     count = columns(join)[width + len(keys)]
     if keys:
         return join, call("IS_NOT_NULL", count)
-    zero = _zero(count.type)
-    return join, call("GREATER_THAN", count, zero)
+    return join, call("IS_TRUE", call("GREATER_THAN", count, _zero(count.type)))
 
 
 def _zero(type: lt.LogicalType) -> Expression:
-    from headrace.core.expressions import Literal
-
     return Literal(type.not_null(), 0)
 
 
@@ -203,7 +201,7 @@ def _in(relation: Relation, mark: SubqueryMark) -> tuple[Relation, Expression]:
     found = call("IS_NOT_NULL", columns(join)[-1])
     if not mark.type.nullable:
         return join, found
-    return _three_valued(join, mark, found, (keyed, keys, conditions), width)
+    return _three_valued(join, mark, found, (keyed, keys, conditions))
 
 
 def _three_valued(
@@ -211,7 +209,6 @@ def _three_valued(
     mark: SubqueryMark,
     found: Expression,
     keyed: tuple[Relation, list[int], tuple[Expression, ...]],
-    left_width: int,
 ) -> tuple[Relation, Expression]:
     """NULL where the value is NULL or the subquery has a NULL, and it has rows at all."""
     inner, keys, conditions = keyed
@@ -220,7 +217,7 @@ def _three_valued(
     counts = [aggregate("COUNT"), *(aggregate("COUNT", each) for each in values)]
     counted = aggregation(inner, keys, counts)
     on = all_of(beside(width, each) for each in _moved(conditions, keys, 0))
-    both = joined(join, counted, LEFT if keys else INNER, on)
+    both = joined(join, counted, LEFT, on)
     rows, *filled = columns(both)[width + len(keys) :]
     zero = _zero(rows.type)
     none = any_of([call("IS_NULL", rows), call("EQUALS", rows, zero)])

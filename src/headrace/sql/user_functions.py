@@ -41,9 +41,7 @@ class _OnlyWithItsObject:
 
     name: str
 
-    def __call__(
-        self, types: Sequence[LogicalType], result: LogicalType, retracts: bool
-    ) -> Any:
+    def __call__(self, types: Sequence[LogicalType], result: LogicalType, retracts: bool) -> Any:
         raise Unsupported(f"the user's aggregate {self.name} cannot run in this operator")
 
 

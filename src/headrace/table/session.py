@@ -10,12 +10,13 @@ from headrace.graph.relations import Insert, Relation
 from headrace.operators.functions.session import session_time_zone
 from headrace.sql import statements as st
 from headrace.sql.catalog_manager import CatalogManager
-from headrace.sql.expressions import resolve
+from headrace.sql.catalog_tables import CatalogTables, sink_of
 from headrace.sql.function_catalog import FunctionCatalog
 from headrace.sql.inserting import inserted
 from headrace.sql.queries import QueryBuilder
-from headrace.table.lookup import CatalogTables
+from headrace.sql.relation_builder import insert
 from headrace.table.settings import TableSettings
+from headrace.table.user_functions import loaded_function
 
 
 class TableSession:
@@ -25,7 +26,7 @@ class TableSession:
         self.catalogs = catalogs
         self.settings = settings
         self.functions = FunctionCatalog(catalogs)
-        self.tables = CatalogTables(catalogs, self.functions)
+        self.tables = CatalogTables(catalogs, self.functions, loaded_function)
 
     @property
     def builder(self) -> QueryBuilder:
@@ -42,12 +43,10 @@ class TableSession:
 
     def insert(self, statement: st.Insert) -> Insert:
         """The relation of INSERT INTO."""
-        return self.written(
-            self.query(statement.query), statement.path, statement.options,
-            names=statement.columns, overwrite=statement.overwrite,
-            conflict=statement.conflict, at=statement.at,
-            partition={name: resolve(value, ()) for name, value in statement.partition.items()},
-        )  # fmt: skip
+        with session_time_zone(self.settings.zone):
+            made = insert(self.builder, statement)
+        assert isinstance(made, Insert)
+        return made
 
     def written(
         self, relation: Relation, path: Sequence[str], options: Mapping[str, str] | None = None, *,
@@ -56,9 +55,9 @@ class TableSession:
     ) -> Insert:  # fmt: skip
         """A relation written to a table of the catalogs."""
         with session_time_zone(self.settings.zone):
-            full, table, sink = self.tables.sink(tuple(path), options or {}, at)
+            full, table = self.tables.target(tuple(path), options or {}, at)
             made = inserted(
-                relation, full, table, sink, names=names, partition=partition,
+                relation, full, table, sink_of(full, table, at), names=names, partition=partition,
                 overwrite=overwrite, conflict=conflict, at=at,
             )  # fmt: skip
         assert isinstance(made, Insert)

@@ -14,6 +14,7 @@ from headrace.operators.functions.casting import BITS
 from headrace.operators.functions.numbers import WIDE, fitted, single, wrapped
 
 Operation = Callable[..., Any]
+_USUAL_DIGITS = 28
 _QUOTIENTS = Context(prec=38, rounding=ROUND_HALF_UP)
 
 
@@ -42,7 +43,9 @@ def _binary(sign: str, exact: Callable[[Any, Any], Decimal]) -> Callable[..., Op
         if isinstance(result, lt.INTEGERS):
             return Inline(_integer_text(text, BITS[result.__class__]), "a", "b")
         if isinstance(result, lt.DecimalType):
-            return _decimal(exact, result)
+            # So few digits are exact in the context every thread starts with.
+            few = result.precision <= _USUAL_DIGITS
+            return Inline(text, "a", "b") if few else _decimal(exact, result)
         if isinstance(result, lt.FloatType):
             return {"+": _add_single, "-": _subtract_single, "*": _multiply_single}[sign]
         return Inline(text, "a", "b")

@@ -20,6 +20,10 @@ _TRUE = frozenset(("t", "true", "y", "yes", "1"))
 _FALSE = frozenset(("f", "false", "n", "no", "0"))
 
 
+_ALWAYS_CAST = (lt.BooleanType, *lt.INTEGERS, lt.DecimalType, *lt.DATETIMES, *lt.INTERVALS)
+"""Types all of whose values can be converted to whatever they can be cast to."""
+
+
 def unchanged(value: Any) -> Any:
     return value
 
@@ -27,6 +31,8 @@ def unchanged(value: Any) -> Any:
 def caster(types: Sequence[LogicalType], result: LogicalType) -> Convert:
     """CAST: a value that cannot be converted is an error."""
     convert = conversion(types[0], result)
+    if isinstance(types[0], _ALWAYS_CAST):
+        return convert
 
     def checked(value: Any) -> Any:
         try:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from headrace.core.logical_types import LogicalType, MapType, MultisetType, VariantType
+from headrace.core.logical_types import LogicalType, MultisetType
 from headrace.errors import InvalidArgument
-from headrace.operators.functions import variants
 
 Array = tuple[Any, ...]
 
@@ -17,21 +16,6 @@ def cardinality(types: Sequence[LogicalType], _result: LogicalType) -> Callable[
     if isinstance(types[0], MultisetType):
         return lambda counts: sum(counts.values())
     return len
-
-
-def item(types: Sequence[LogicalType], _result: LogicalType) -> Callable[..., Any]:
-    """collection[key]"""
-    if isinstance(types[0], VariantType):
-        return variants.item
-    return _value if isinstance(types[0], MapType) else _element
-
-
-def _element(array: Array, index: int) -> Any:
-    return array[index - 1] if 1 <= index <= len(array) else None
-
-
-def _value(pairs: dict[Any, Any], key: Any) -> Any:
-    return pairs.get(key)
 
 
 def element(array: Array) -> Any:

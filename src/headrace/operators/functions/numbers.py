@@ -9,6 +9,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperatio
 
 WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
 """Exact for every sum and product of two decimals of 38 digits."""
+_QUANTA = tuple(Decimal(1).scaleb(-scale) for scale in range(39))
 _FLOAT = struct.Struct("<f")
 _INTEGER = re.compile(r"([+-]?\d*)(?:\.\d*)?", re.ASCII)
 _REAL = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
@@ -47,7 +48,7 @@ def single(value: float) -> float:
 def fitted(value: Decimal, precision: int, scale: int) -> Decimal | None:
     """Rounded half up to the scale; None if it has more digits than the precision."""
     try:
-        rounded = value.quantize(Decimal(1).scaleb(-scale), context=WIDE)
+        rounded = WIDE.quantize(value, _QUANTA[scale])
     except InvalidOperation:
         return None
     return rounded if rounded.adjusted() < precision - scale or not rounded else None
@@ -93,6 +94,8 @@ def decimal_of(value: float) -> Decimal:
 
 def double_text(value: float) -> str:
     """As Java prints a double: 1.0, 1.0E10, 1.0E-5."""
+    if 1e-3 <= value < 1e7 or -1e7 < value <= -1e-3:
+        return repr(value)
     return _java_text(value, _whole_digits(value, 53) or repr(value))
 
 
@@ -101,7 +104,7 @@ def float_text(value: float) -> str:
     whole = _whole_digits(value, 24)
     if whole is not None:
         return _java_text(value, whole)
-    for digits in range(1, 10):
+    for digits in range(6, 10):
         text = f"{value:.{digits}g}"
         if single(float(text)) == value:
             return _java_text(value, text)

@@ -10,7 +10,8 @@ from typing import Any
 from headrace.core import logical_types as lt
 from headrace.core.logical_types import LogicalType
 from headrace.operators.functions import dates
-from headrace.operators.functions.date_patterns import Moment, formatted, parsed
+from headrace.operators.functions.date_parsing import parsed
+from headrace.operators.functions.date_patterns import written
 from headrace.operators.functions.dates import DAY_NANOS, SECOND_NANOS
 from headrace.operators.functions.session import instant_of, time_zone, wall_of, zone_of
 
@@ -66,22 +67,22 @@ def date_format(types: Sequence[LogicalType], _result: LogicalType) -> Callable[
         return _reformatted
     if isinstance(types[0], lt.LocalZonedTimestampType):
         zone = zone_of(time_zone())
-        return lambda nanos, pattern: formatted(Moment.of(wall_of(nanos, zone), zone), pattern)
-    return lambda nanos, pattern: formatted(Moment.of(nanos), pattern)
+        return lambda nanos, pattern: written(wall_of(nanos, zone), zone, pattern)
+    return lambda nanos, pattern: written(nanos, UTC, pattern)
 
 
 def _reformatted(text: str, pattern: str) -> str | None:
     wall = _read(text, None)
-    return None if wall is None else formatted(Moment.of(wall), pattern)
+    return None if wall is None else written(wall, UTC, pattern)
 
 
 def from_unixtime(_types: Sequence[LogicalType], _result: LogicalType) -> Callable[..., str]:
     zone = zone_of(time_zone())
 
-    def written(seconds: int, pattern: str = PLAIN) -> str:
-        return formatted(Moment.of(wall_of(seconds * SECOND_NANOS, zone), zone), pattern)
+    def from_seconds(seconds: int, pattern: str = PLAIN) -> str:
+        return written(wall_of(seconds * SECOND_NANOS, zone), zone, pattern)
 
-    return written
+    return from_seconds
 
 
 def unix_seconds(_types: Sequence[LogicalType], _result: LogicalType) -> Callable[..., int]:
@@ -105,7 +106,7 @@ def convert_tz(text: str, source: str, target: str) -> str | None:
     if wall is None:
         return None
     zone: tzinfo = zone_of(target)
-    return formatted(Moment.of(wall_of(instant_of(wall, zone_of(source)), zone), UTC), PLAIN)
+    return written(wall_of(instant_of(wall, zone_of(source)), zone), UTC, PLAIN)
 
 
 def overlaps(start: Any, end: Any, other_start: Any, other_end: Any) -> bool:

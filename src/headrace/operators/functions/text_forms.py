@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.core import logical_types as lt
 from headrace.core.logical_types import LogicalType
-from headrace.operators.functions import dates, numbers
+from headrace.operators.functions import bitmaps, dates, numbers
 from headrace.operators.functions.session import time_zone, wall_of, zone_of
 
 Writer = Callable[[Any], str]
@@ -65,10 +65,6 @@ def _decimal(value: Any) -> str:
     return f"{value:f}"
 
 
-def _bitmap(value: frozenset[int]) -> str:
-    return f"{{{','.join(map(str, sorted(value)))}}}"
-
-
 _SIMPLE: dict[type[LogicalType], Writer] = {
     lt.BooleanType: _boolean,
     lt.CharType: str,
@@ -85,5 +81,5 @@ _SIMPLE: dict[type[LogicalType], Writer] = {
     lt.DateType: dates.date_text,
     lt.YearMonthIntervalType: dates.months_text,
     lt.DayTimeIntervalType: dates.millis_text,
-    lt.BitmapType: _bitmap,
+    lt.BitmapType: bitmaps.to_text,
 }

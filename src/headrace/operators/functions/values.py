@@ -8,6 +8,7 @@ from typing import Any
 from headrace.core import logical_types as lt
 from headrace.core.logical_types import LogicalType
 from headrace.errors import InvalidArgument
+from headrace.operators.functions import variants
 
 
 def array(*items: Any) -> tuple[Any, ...]:
@@ -19,7 +20,9 @@ def map_of(*items: Any) -> dict[Any, Any]:
 
 
 def item(types: Sequence[LogicalType], _result: LogicalType) -> Callable[[Any, Any], Any]:
-    """From an array by position or from a map by key."""
+    """From an array by position, from a map by key, from a VARIANT by either."""
+    if isinstance(types[0], lt.VariantType):
+        return variants.item
     return _value_of if isinstance(types[0], lt.MapType) else _element
 
 

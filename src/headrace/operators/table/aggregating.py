@@ -18,8 +18,8 @@ from headrace.core.expressions import (
 )
 from headrace.core.operator import Context
 from headrace.errors import Unsupported
-from headrace.operators.table.hashable_rows import lookup_form
 from headrace.operators.table.compiled import Compiled, compiled_predicate, compiled_value
+from headrace.operators.table.hashable_rows import lookup_form
 from headrace.operators.table.opened import close_all, open_all
 from headrace.operators.table.user_functions import UserAccumulator
 
@@ -80,6 +80,12 @@ def accumulator_of(call: AggregateCall, retracts: bool, ctx: Context | None = No
             hint="Order the rows before they are aggregated.",
         )
     types = [argument.type for argument in call.arguments]
+    if call.user is not None and call.user.style != "general":
+        raise Unsupported(
+            f"{call.user.name} is an aggregate of {call.user.style} columns, which needs all rows "
+            "of a group at once",
+            hint="Write it with create_accumulator, accumulate and get_value.",
+        )
     if call.user is not None:
         made: Accumulator = UserAccumulator(call.user, types, call.type, ctx)
     else:
@@ -107,6 +113,7 @@ class AggregateHandler:
     def __init__(self, calls: Sequence[AggregateCall], *, retracts: bool):
         self.calls = tuple(calls)
         self.retracts = retracts
+        self.accumulators: list[Accumulator] = []
         self._compiled = {
             name: holder
             for at, call in enumerate(self.calls)

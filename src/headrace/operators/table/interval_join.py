@@ -49,11 +49,12 @@ class IntervalJoinOperator(TableOperator):
         self.domain = PROCESSING_TIME if times is None else EVENT_TIME
         self.time = time
         self._slack = (upper - lower) // 2
+        self.watermark_delay_ms = self._delay()
         self._nulls = ((None,) * widths[0], (None,) * widths[1])
 
-    @property
-    def watermark_delay_ms(self) -> int:
-        """How far the times of results may lie behind the watermark they come with."""
+    def _delay(self) -> int:
+        """How far behind the watermark a result may come: as far as its older row lies behind the
+        other one, or as long as a row that is padded has waited."""
         if self.times is None:
             return 0
         late = max(0, -self.interval.lower, self.interval.upper)

@@ -1,13 +1,12 @@
-"""OVER windows in the order of any columns, from the first row of the partition to the current.
+"""OVER windows in the order of any columns, over rows that come and go.
 
-A row that comes, goes or changes also changes the results of the rows after it, so all rows of a
-partition are remembered with the results they were last given.
+A row that comes, goes or changes also changes the results of others, so all rows of a partition are
+remembered with the results they were last given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.core.expressions import AggregateCall, SortKey
@@ -17,9 +16,7 @@ from headrace.core.state import MapState, MapStateDescriptor
 from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.core.types import Types
 from headrace.operators.table.keyed_changes import KeyedChangesOperator, Row, as_insert, with_ttl
-from headrace.operators.table.ordering import order_of_rows
-from headrace.operators.table.over_aggregate import ROWS
-from headrace.operators.table.over_calls import OverCalls
+from headrace.operators.table.partition_frames import PartitionFrames
 from headrace.operators.table.state_types import row_state_type
 
 _NEW: Any = None
@@ -28,30 +25,30 @@ Entry = tuple[Row, Any]
 
 
 class ChangelogOverOperator(KeyedChangesOperator):
-    """Frames ROWS or RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW over any changelog."""
+    """Any frame over any changelog; `preceding` and `following` are those of PartitionFrames."""
 
     step = "OVER"
 
     def __init__(
         self, types: Sequence[LogicalType], calls: Sequence[AggregateCall], *,
-        order: Sequence[SortKey], unit: str = "range", **options: Any,
+        order: Sequence[SortKey], unit: str = "range", preceding: int | None = None,
+        following: int | None = 0, **options: Any,
     ):  # fmt: skip
         super().__init__(**options)
         self.types = tuple(types)
-        self.order = tuple(order)
-        self.unit = unit
-        self._calls = OverCalls(calls, types, [key.column for key in order], retracts=False)
+        self._frames = PartitionFrames(
+            types, calls, order=order, unit=unit, preceding=preceding, following=following
+        )
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self._calls.open(ctx)
+        self._frames.open(ctx)
         entry = Types.TUPLE([row_state_type(self.types), Types.PICKLED_BYTE_ARRAY()])
         rows = MapStateDescriptor("rows", Types.LONG(), entry)
         self._rows: MapState[int, Entry] = ctx.keyed_state(with_ttl(rows, self.ttl_ms))  # type: ignore[assignment]
-        self._order_of = order_of_rows(self.order, self.types)
 
     def close(self) -> None:
-        self._calls.close()
+        self._frames.close()
 
     def change(self, key: Any, rows: Sequence[Row], out: list[Row]) -> None:
         entries: dict[int, Entry] = dict(self._rows.items())
@@ -62,13 +59,15 @@ class ChangelogOverOperator(KeyedChangesOperator):
                 self._remove(as_insert(row), entries, gone)
             else:
                 entries[number] = as_insert(row), _NEW
-        order = self._order_of
+        order = self._frames.order_of
 
         def place(number: int) -> Any:
             found = entries.get(number) or gone[number]
             return order(found[0]), number
 
-        now = dict(self._results(sorted(entries, key=place), entries))
+        numbers = sorted(entries, key=place)
+        results_now = self._frames.results([entries[number][0] for number in numbers])
+        now = dict(zip(numbers, results_now, strict=True))
         for number in sorted([*entries, *gone], key=place):
             if number in gone:
                 row, results = gone[number]
@@ -87,21 +86,6 @@ class ChangelogOverOperator(KeyedChangesOperator):
         entry = entries.pop(number)
         if entry[1] is not _NEW:
             gone[number] = entry
-
-    def _results(
-        self, numbers: list[int], entries: dict[int, Entry]
-    ) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        calls = self._calls
-        kept = calls.create()
-        if self.unit == ROWS:
-            for number in numbers:
-                calls.add(kept, entries[number][0])
-                yield number, calls.results(kept)
-            return
-        for _, peers in groupby(numbers, key=lambda number: self._order_of(entries[number][0])):
-            together = list(peers)
-            rows = [entries[number][0] for number in together]
-            yield from zip(together, calls.results_of_peers(kept, rows), strict=True)
 
     def _tell(
         self, number: int, entry: Entry, now: tuple[Any, ...], kind: int, out: list[Row]

@@ -13,6 +13,7 @@ from headrace.core.logical_types import LogicalType
 from headrace.core.operator import Context
 from headrace.core.state import (
     MapStateDescriptor,
+    StateDescriptor,
     ValueState,
     ValueStateDescriptor,
 )
@@ -27,6 +28,7 @@ from headrace.operators.table.ranked_rows import (
     BestRows,
     PartitionRows,
     Ranked,
+    RowsByKey,
 )
 from headrace.operators.table.state_types import row_state_type, values_state_type
 
@@ -37,9 +39,10 @@ class RankOperator(KeyedChangesOperator):
     """Emits the rows of ranks `first` to `last` of each partition, the key of the exchange.
 
     `input` says how rows change: "append": they never do; "upsert": a row replaces the one with
-    the same values at `row_key`, and only ever moves up; "retract": any change, -U and -D repeat
-    the row. `last_column` is the column that holds `last`; of a partition's rows the first one's
-    counts. With `with_rank` the rank is the last column.
+    the same values at `row_key`; "retract": any change, -U and -D repeat the row. Of upserts that
+    only `move_up`, such as counts in descending order, no more rows are kept than are shown.
+    `last_column` is the column that holds `last`; of a partition's rows the first one's counts.
+    With `with_rank` the rank is the last column.
     """
 
     step = "Top-N"
@@ -48,7 +51,7 @@ class RankOperator(KeyedChangesOperator):
         self, order: Sequence[SortKey], types: Sequence[LogicalType], *,
         function: str = ROW_NUMBER, first: int = 1, last: int | None = None,
         last_column: int | None = None, with_rank: bool = False, input: str = RETRACT,
-        row_key: Sequence[int] | None = None, **options: Any,
+        row_key: Sequence[int] | None = None, move_up: bool = False, **options: Any,
     ):  # fmt: skip
         super().__init__(**options)
         self.order = tuple(order)
@@ -60,6 +63,7 @@ class RankOperator(KeyedChangesOperator):
         self.with_rank = with_rank
         self.input = input
         self.row_key = None if row_key is None else tuple(row_key)
+        self.move_up = move_up
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
@@ -75,22 +79,25 @@ class RankOperator(KeyedChangesOperator):
         self._pairs = top_one and not (self.per_record and self.input == RETRACT)
 
     def _partition(self, ctx: Context) -> PartitionRows:
-        order = order_of_rows(self.order, self.types)
+        function, order = self.function, order_of_rows(self.order, self.types)
         row_type = row_state_type(self.types)
+
+        def state(descriptor: StateDescriptor) -> Any:
+            return ctx.keyed_state(with_ttl(descriptor, self.ttl_ms))
+
         if self.input == RETRACT:
             sorted_by = values_state_type([self.types[key.column] for key in self.order])
-            rows = MapStateDescriptor("rows", sorted_by, Types.LIST(row_type))
-            state: Any = ctx.keyed_state(with_ttl(rows, self.ttl_ms))
-            return AllRows(
-                state, self.function, order, sort_values(self.order),
-                order_of_values(self.order, self.types),
-            )  # fmt: skip
-        best = ValueStateDescriptor("best-rows", Types.LIST(row_type))
-        state = ctx.keyed_state(with_ttl(best, self.ttl_ms))
-        row_key = None if self.row_key is None or self.input != UPSERT else self.row_key
-        return BestRows(
-            state, self.function, order, None if row_key is None else _row_selector(row_key)
-        )
+            rows = state(MapStateDescriptor("rows", sorted_by, Types.LIST(row_type)))
+            by_values = order_of_values(self.order, self.types)
+            return AllRows(rows, function, order, sort_values(self.order), by_values)
+        row_key = None if self.row_key is None else _row_selector(self.row_key)
+        if self.input == UPSERT and row_key is not None and not self.move_up:
+            numbered = Types.TUPLE([row_type, Types.LONG()])
+            names = values_state_type([self.types[column] for column in self.row_key or ()])
+            by_key = state(MapStateDescriptor("rows-by-key", names, numbered))
+            return RowsByKey(by_key, function, order, row_key)
+        best = state(ValueStateDescriptor("best-rows", Types.LIST(row_type)))
+        return BestRows(best, function, order, row_key if self.input == UPSERT else None)
 
     def end_batch(self) -> None:
         super().end_batch()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import Any
 
 from headrace.core.state import MapState, ValueState
@@ -194,6 +195,59 @@ class AllRows(PartitionRows):
     def in_order(self) -> Iterator[Row]:
         for values in self._here:
             yield from self._state.get(values) or ()
+
+    def forget_order(self) -> None:
+        self._ordered.clear()
+
+
+class RowsByKey(PartitionRows):
+    """Every row by its own key, for updates and deletions that only name it.
+
+    State holds each row with the number it came with: rows that are equal stay in that order.
+    """
+
+    def __init__(
+        self, state: MapState[Any, tuple[Row, int]], function: str, order: RowKey,
+        row_key: Callable[[Row], Any],
+    ):  # fmt: skip
+        super().__init__(function, order)
+        self._state = state
+        self._row_key = row_key
+        self._ordered: dict[Any, tuple[list[tuple[Row, int]], Iterator[int]]] = {}
+
+    def _place(self, entry: tuple[Row, int]) -> tuple[Any, int]:
+        return self.order(entry[0]), entry[1]
+
+    def load(self, key: Any) -> None:
+        found = self._ordered.get(key)
+        if found is None:
+            rows = sorted(self._state.values(), key=self._place)
+            next_number = max((number for _, number in rows), default=-1) + 1
+            found = self._ordered[key] = rows, count(next_number)
+        self._here, self._numbers = found
+
+    def matters(self, row: Row, last: int | None) -> bool:
+        return True
+
+    def apply(self, row: Row, last: int | None) -> None:
+        name, here = lookup_form(self._row_key(row)), self._here
+        old = self._state.get(name)
+        if old is not None:
+            del here[bisect_left(here, self._place(old), key=self._place)]
+        if row[0] & 1:
+            self._state.remove(name)
+            return
+        entry = as_insert(row), self._number(row, old)
+        self._state.put(name, entry)
+        insort(here, entry, key=self._place)
+
+    def _number(self, row: Row, old: tuple[Row, int] | None) -> int:
+        if old is not None and self.order(old[0]) == self.order(row):
+            return old[1]
+        return next(self._numbers)
+
+    def in_order(self) -> Iterator[Row]:
+        return (row for row, _ in self._here)
 
     def forget_order(self) -> None:
         self._ordered.clear()

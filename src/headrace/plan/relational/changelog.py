@@ -15,6 +15,7 @@ from headrace.graph.relations import (
     Correlate,
     Filter,
     Insert,
+    Join,
     LookupJoin,
     Project,
     Relation,
@@ -28,7 +29,6 @@ from headrace.plan.relational.change_kinds import Kinds, operator_name, own_kind
 from headrace.plan.relational.upsert_keys import Keys, upsert_keys
 
 _FORWARDING = (Project, AssignWatermark, Correlate, LookupJoin, WindowTable)
-_ALWAYS_BEFORE = ("Join",)
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,7 @@ class _Needs:
     whole_deletes: bool = True
 
     def __or__(self, other: _Needs) -> _Needs:
-        return _Needs(
-            self.before or other.before, self.whole_deletes or other.whole_deletes
-        )
+        return _Needs(self.before or other.before, self.whole_deletes or other.whole_deletes)
 
 
 def annotated(relation: Relation, taken: ChangelogMode = RETRACT) -> Traits:
@@ -204,9 +202,7 @@ def _needs_of_sink(relation: Insert, kinds: Kinds, materialized: set[int]) -> _N
 
 def accepted_changes(relation: Insert, wanted: ChangelogMode) -> ChangelogMode:
     """What a sink takes of a query that would give `wanted`."""
-    return relation.accepted or relation.sink.accepts(
-        replace(wanted, key=relation.primary_key)
-    )
+    return relation.accepted or relation.sink.accepts(replace(wanted, key=relation.primary_key))
 
 
 def _needs_materializing(relation: Insert, accepted: ChangelogMode) -> bool:
@@ -258,21 +254,23 @@ def _forwarded_before(relation: Relation, done: Traits) -> bool | None:
         isinstance(relation, SetOperation) and relation.kind == "union" and relation.all
     )
     if passing:
-        return any(done[each].mode.updates_before for each in relation.inputs)
-    return True if type(relation).__name__ in _ALWAYS_BEFORE else None
+        inputs = relation.inputs[:1] if isinstance(relation, TemporalJoin) else relation.inputs
+        return any(done[each].mode.updates_before for each in inputs)
+    # A partner may go while the row itself is updated: only the row before says which.
+    return True if isinstance(relation, Join) else None
 
 
 def smallest_key(keys: Keys) -> tuple[int, ...] | None:
-    return tuple(sorted(min(keys, key=lambda key: (len(key), sorted(key))))) if keys else None
+    """The key of the fewest columns; None if there is none."""
+    ordered = sorted(tuple(sorted(key)) for key in keys)
+    return min(ordered, key=len) if ordered else None
 
 
 def _of_scan(relation: Scan, kinds: Kinds, keys: Keys, needs: _Needs) -> Changes:
     given = relation.source.changelog
     if given.insert_only:
         return Changes(APPEND, keys, False)
-    incomplete = (given.upsert and needs.before) or (
-        given.deletes_by_key and needs.whole_deletes
-    )
+    incomplete = (given.upsert and needs.before) or (given.deletes_by_key and needs.whole_deletes)
     if not incomplete:
         key = relation.primary_key if given.upsert else given.key
         return Changes(replace(given, key=key), keys, needs.before)

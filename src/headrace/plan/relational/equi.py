@@ -5,9 +5,7 @@ from __future__ import annotations
 from headrace.core.expressions import Call, Column, Expression, columns_of, shifted
 from headrace.plan.relational.conditions import all_of, conjuncts
 
-Equi = tuple[
-    tuple[Expression, ...], tuple[Expression, ...], tuple[bool, ...], Expression | None
-]
+Equi = tuple[tuple[Expression, ...], tuple[Expression, ...], tuple[bool, ...], Expression | None]
 
 _EQUALITIES = {"EQUALS": False, "IS_NOT_DISTINCT_FROM": True}
 
@@ -33,7 +31,7 @@ def equi_condition(condition: Expression | None, left_width: int) -> Equi:
 def _pair(part: Expression, left_width: int) -> tuple[Expression, Expression, bool] | None:
     if isinstance(part, Call) and part.function.name in _EQUALITIES:
         null_safe = _EQUALITIES[part.function.name]
-        sides = _sides(*part.arguments, left_width)
+        sides = _sides(part.arguments[0], part.arguments[1], left_width)
         return None if sides is None else (*sides, null_safe)
     return _null_or_equal(part, left_width)
 
@@ -50,9 +48,7 @@ def _sides(
     return None
 
 
-def _null_or_equal(
-    part: Expression, left_width: int
-) -> tuple[Expression, Expression, bool] | None:
+def _null_or_equal(part: Expression, left_width: int) -> tuple[Expression, Expression, bool] | None:
     """(a IS NULL AND b IS NULL) OR a = b, which is a key whose NULLs are equal."""
     if not isinstance(part, Call) or part.function.name != "OR":
         return None
@@ -65,7 +61,7 @@ def _null_or_equal(
             if isinstance(each, Call) and each.function.name == "IS_NULL"
         }
         if len(conjuncts(nulls)) == 2 and tested == set(equal.arguments):
-            sides = _sides(*equal.arguments, left_width)
+            sides = _sides(equal.arguments[0], equal.arguments[1], left_width)
             return None if sides is None else (*sides, True)
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from headrace.graph.relations import Relation
+from headrace.plan.relational.materialize_times import materialize_times
 from headrace.plan.relational.merge_projects import merge_projects
 from headrace.plan.relational.prune_columns import prune_columns
 from headrace.plan.relational.push_filters import push_filters
@@ -24,9 +25,10 @@ RULES: tuple[Rule, ...] = (
     merge_projects,  # so that relations that belong together are next to each other
     recognise_interval_joins,
     recognise_lookup_joins,
+    recognise_window_joins,
+    materialize_times,  # the joins that are left are regular ones
     recognise_ranks,
     recognise_window_aggregates,
-    recognise_window_joins,  # after the aggregates: their results can be joined by window
     push_into_sources,
     prune_columns,  # last: rules above look at columns that nobody reads in the end
     merge_projects,

@@ -74,7 +74,8 @@ def _narrowed(relation: Relation, wanted: Wanted) -> Pruned:
     """An input without the columns that are not wanted, by a projection if need be."""
     pruned, places = _prune(relation, wanted)
     kept = sorted(wanted)
-    if len(pruned.schema) == len(kept):
+    # Rows of no columns are nothing that an engine likes.
+    if len(pruned.schema) == len(kept) or not kept:
         return pruned, places
     return chosen(pruned, [places[index] for index in kept]), _places(kept)
 
@@ -123,7 +124,7 @@ def _(relation: Values, wanted: Wanted) -> Pruned:
 
 @_prune.register
 def _(relation: Project, wanted: Wanted) -> Pruned:
-    kept = sorted(wanted)
+    kept = sorted(wanted) or [0]
     below, places = _prune(relation.input, _read(*(relation.expressions[i] for i in kept)))
     expressions = tuple(shifted(relation.expressions[i], places.__getitem__) for i in kept)
     schema = tuple(relation.schema[index] for index in kept)
@@ -139,15 +140,16 @@ def _(relation: Filter, wanted: Wanted) -> Pruned:
 
 @_prune.register
 def _(relation: AssignWatermark, wanted: Wanted) -> Pruned:
-    needed = wanted | {relation.time} | _read(relation.watermark)
+    if relation.time not in wanted:
+        # Whatever acts by event time reads its column: nobody will ask for this watermark.
+        return _prune(relation.input, wanted)
+    needed = wanted | _read(relation.watermark)
     below, places = _prune(relation.input, needed)
     schema = list(below.schema)
     time = places[relation.time]
     schema[time] = replace(schema[time], type=relation.types[relation.time])
     watermark = shifted(relation.watermark, places.__getitem__)
-    changed = replace(
-        relation, schema=tuple(schema), input=below, time=time, watermark=watermark
-    )
+    changed = replace(relation, schema=tuple(schema), input=below, time=time, watermark=watermark)
     return changed, places
 
 
@@ -175,9 +177,7 @@ def _moved_call(call: AggregateCall, places: Places) -> AggregateCall:
     )
 
 
-def _wanted_calls(
-    calls: Sequence[AggregateCall], first: int, wanted: Wanted
-) -> list[int]:
+def _wanted_calls(calls: Sequence[AggregateCall], first: int, wanted: Wanted) -> list[int]:
     return [index for index in range(len(calls)) if first + index in wanted]
 
 
@@ -289,7 +289,7 @@ def _(relation: Rank, wanted: Wanted) -> Pruned:
         window_columns=None if bounds is None else (places[bounds[0]], places[bounds[1]]),
         last_column=None if last is None else places[last],
     )
-    return changed, {**places, width: len(below.schema)}
+    return changed, {**places, width: len(below.schema)} if with_rank else places
 
 
 @_prune.register
@@ -361,12 +361,12 @@ def _pruned_sides(
     first = len(left.schema)
     both = {**left_places, **{old + width: new + first for old, new in right_places.items()}}
     order = {new: old for old, new in both.items() if not (semi and old >= width)}
-    changed = replace(
+    changed: _Both = replace(
         relation,
         schema=tuple(relation.schema[order[index]] for index in range(len(order))),
         left=left,
         right=right,
-        condition=_moved(relation.condition, both),
+        condition=_moved(relation.condition, both),  # type: ignore[arg-type]
     )
     return changed, left_places, right_places, both
 
@@ -438,5 +438,3 @@ def _(relation: SetOperation, wanted: Wanted) -> Pruned:
 @_prune.register
 def _(relation: Insert, wanted: Wanted) -> Pruned:
     return replace(relation, input=_all(relation.input)), _identity(relation)
-
-

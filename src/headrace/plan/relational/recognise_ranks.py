@@ -57,11 +57,7 @@ def _recognised(relation: Relation) -> Relation:
 
 def _range(condition: Expression, column: int) -> _Range:
     found = _Range()
-    rest: list[Expression] = []
-    for part in conjuncts(condition):
-        if not _narrow(found, part, column):
-            rest.append(part)
-    found.rest = tuple(rest)
+    found.rest = tuple(part for part in conjuncts(condition) if not _narrow(found, part, column))
     return found
 
 

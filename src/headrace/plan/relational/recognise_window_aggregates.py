@@ -151,9 +151,7 @@ def _window_aggregate(
     first = len(relation.keys)
     fields = [relation.schema[position] for position in own]
     fields += relation.schema[first:]
-    fields += [
-        Field(name, relation.types[list(roles).index(name)]) for name in properties
-    ]
+    fields += [Field(name, relation.types[list(roles).index(name)]) for name in properties]
     bounds = (min(windows.starts), min(windows.ends)) if source.window is None else None
     window = source.window
     if window is not None and window.kind == "session":

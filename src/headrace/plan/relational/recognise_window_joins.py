@@ -40,9 +40,10 @@ def _window_pair(
     pairs: list[_Pair], left: frozenset[int], right: frozenset[int]
 ) -> tuple[int, int] | None:
     for one, two in pairs:
-        if isinstance(one, Column) and isinstance(two, Column):
-            if one.index in left and two.index in right:
-                return one.index, two.index
+        if not isinstance(one, Column) or not isinstance(two, Column):
+            continue
+        if one.index in left and two.index in right:
+            return one.index, two.index
     return None
 
 

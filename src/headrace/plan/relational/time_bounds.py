@@ -79,9 +79,7 @@ def _comparisons(part: Expression) -> list[Expression]:
     return [part]
 
 
-def _limit(
-    part: Expression, types: tuple[lt.LogicalType, ...], left_width: int
-) -> _Limit | None:
+def _limit(part: Expression, types: tuple[lt.LogicalType, ...], left_width: int) -> _Limit | None:
     if not isinstance(part, Call) or part.function.name not in _FLIPPED:
         return None
     first, second = (_shifted_time(each, types) for each in part.arguments)
@@ -100,7 +98,9 @@ def _limit(
 
 def _alike(one: lt.LogicalType, two: lt.LogicalType) -> bool:
     both_rowtime = lt.is_rowtime(one) and lt.is_rowtime(two)
-    return type(one) is type(two) and (both_rowtime or (lt.is_proctime(one) and lt.is_proctime(two)))
+    return type(one) is type(two) and (
+        both_rowtime or (lt.is_proctime(one) and lt.is_proctime(two))
+    )
 
 
 def _shifted_time(
@@ -129,9 +129,7 @@ def _shifted_time(
     return below[0], below[1] + (shift if name == "PLUS" else -shift)
 
 
-def _narrowed(
-    lower: int | None, upper: int | None, limit: _Limit
-) -> tuple[int | None, int | None]:
+def _narrowed(lower: int | None, upper: int | None, limit: _Limit) -> tuple[int | None, int | None]:
     name, distance = limit.comparison, limit.distance
     if name in ("GREATER_THAN", "GREATER_THAN_OR_EQUAL", "EQUALS"):
         least = distance + (name == "GREATER_THAN")

@@ -116,9 +116,7 @@ def _(relation: WindowAggregate) -> Keys:
 
 
 def _combined(left: Keys, right: Keys, width: int) -> Keys:
-    return frozenset(
-        one | {index + width for index in other} for one in left for other in right
-    )
+    return frozenset(one | {index + width for index in other} for one in left for other in right)
 
 
 @_keys.register

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 
 from headrace.sql.functions.row import FunctionRow
 
@@ -35,11 +34,7 @@ FAMILIES: tuple[str, ...] = (
 @cache
 def all_rows() -> tuple[FunctionRow, ...]:
     """The rows of all families. Loaded when first asked for: modules import each other's rows."""
-    modules = (
-        import_module(f"{__name__}.{family}")
-        for family in FAMILIES
-        if find_spec(f"{__name__}.{family}") is not None
-    )
+    modules = (import_module(f"{__name__}.{family}") for family in FAMILIES)
     return tuple(row for module in modules for row in module.FUNCTIONS)
 
 

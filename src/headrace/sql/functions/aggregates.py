@@ -10,6 +10,7 @@ from headrace.core.expressions import AggregateFunction, Expression, SparkForm
 from headrace.core.logical_types import BIGINT, DOUBLE, ArrayType, DecimalType, LogicalType
 from headrace.operators.functions import aggregates, collecting_aggregates, spread_aggregates
 from headrace.sql.functions import collecting_aggregates as collecting_rows
+from headrace.sql.functions.conversion import can_cast_implicitly, cast
 from headrace.sql.functions.parameters import (
     ANY,
     INTEGER,
@@ -20,7 +21,7 @@ from headrace.sql.functions.parameters import (
     literal,
 )
 from headrace.sql.functions.row import FunctionRow, Signature, example, of, signature, type_of
-from headrace.sql.functions.type_rules import MAX_PRECISION, common_type
+from headrace.sql.functions.type_rules import MAX_PRECISION
 
 _MIN_SCALE = 6
 _COLUMN = of((1, 2, 4), lt.INT)
@@ -119,22 +120,28 @@ def _rank(name: str, doc: str, result: LogicalType, *signatures: Signature) -> F
     )
 
 
-def _shifted(arguments: Sequence[Expression]) -> LogicalType | None:
-    """Of the value and its default; without one the result may be NULL."""
+def _with_default(arguments: Sequence[Expression]) -> Sequence[Expression] | None:
+    """The default as a value of the first argument's type."""
     if len(arguments) < 3:
-        return arguments[0].type.with_nullable(True)
-    return common_type([arguments[0].type, arguments[2].type])
+        return arguments
+    value, offset, default = arguments
+    if not can_cast_implicitly(default.type, value.type):
+        return None
+    return [value, offset, cast(default, value.type.with_nullable(default.type.nullable))]
+
+
+def _default_nullable(arguments: Sequence[Expression]) -> bool:
+    """As Flink has it: a default that is never NULL stands for a result that is never NULL."""
+    return len(arguments) < 3 or arguments[2].type.nullable
 
 
 def _offset(name: str, doc: str, accumulator: Callable[..., Any], spark: SparkForm) -> FunctionRow:
     return FunctionRow(
         names=(name,),
         doc=doc,
-        signatures=(signature(ANY, optional=(INTEGER, ANY)),),
-        result=_shifted,
-        nullable=lambda arguments: (
-            len(arguments) < 3 or any(arguments[at].type.nullable for at in (0, 2))
-        ),
+        signatures=(signature(ANY, optional=(INTEGER, ANY), prepare=_with_default),),
+        result=type_of(0),
+        nullable=_default_nullable,
         aggregate=AggregateFunction(
             name=name,
             accumulator=accumulator,

@@ -5,16 +5,22 @@ In a stream each row has its own: none of these is folded or evaluated once per 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core import logical_types as lt
+from headrace.core.expressions import Expression
 from headrace.core.logical_types import BIGINT, DATE, LogicalType
 from headrace.operators.functions import clock
 from headrace.sql.functions.parameters import TEXT, TIMEPOINT
 from headrace.sql.functions.row import FunctionRow, example, signature
 
 _INSTANT = lt.LocalZonedTimestampType(3)
+
+
+def _watermark_type(arguments: Sequence[Expression]) -> LogicalType:
+    zoned = isinstance(arguments[0].type, lt.LocalZonedTimestampType)
+    return lt.LocalZonedTimestampType(3) if zoned else lt.TimestampType(3)
 
 
 def _now(
@@ -85,7 +91,7 @@ FUNCTIONS = (
         names=("CURRENT_WATERMARK",),
         doc="The watermark of a time attribute; NULL before the first one.",
         signatures=(signature(TIMEPOINT),),
-        result=lambda arguments: lt.materialized(arguments[0].type),
+        result=_watermark_type,
         nullable=True,
         meaning=clock.current_watermark,
         strict=False,

@@ -14,6 +14,7 @@ from headrace.core.logical_types import (
     BitmapType,
     LogicalType,
     MultisetType,
+    VarCharType,
 )
 from headrace.operators.functions import assembled_aggregates as assembled
 from headrace.operators.functions import collecting_aggregates as collecting
@@ -25,6 +26,8 @@ from headrace.sql.functions.row import Example, FunctionRow, example, of, signat
 _TEXTS = of(("a", "b", "a"), STRING)
 _NUMBERS = of((1, 2, 4), INT)
 _BITMAP = BitmapType()
+_JSON_TEXT = VarCharType(2000)
+"""The length is what Flink says; longer texts are not cut."""
 _BITMAPS = of((frozenset((1, 5)), frozenset((1, 2))), _BITMAP)
 
 
@@ -148,7 +151,7 @@ FUNCTIONS: tuple[FunctionRow, ...] = (
                 TEXT, ANY, optional=(literal(TEXT, "NULL", "ABSENT"),), prepare=_convertible(1)
             ),
         ),
-        result=STRING,
+        result=_JSON_TEXT,
         nullable=False,
         aggregate=_aggregate("JSON_OBJECTAGG", assembled.json_objectagg, skips_null=False),
         examples=(example(of(("b", "a"), STRING), of((1, 2), INT), gives='{"a":2,"b":1}'),),
@@ -159,7 +162,7 @@ FUNCTIONS: tuple[FunctionRow, ...] = (
         signatures=(
             signature(ANY, optional=(literal(TEXT, "NULL", "ABSENT"),), prepare=_convertible(0)),
         ),
-        result=STRING,
+        result=_JSON_TEXT,
         nullable=False,
         aggregate=_aggregate(
             "JSON_ARRAYAGG", assembled.json_arrayagg, skips_null=False, ordered=True

@@ -10,11 +10,22 @@ from headrace.core.expressions import Expression, Literal
 from headrace.core.logical_types import STRING, LogicalType
 from headrace.operators.functions import values
 from headrace.sql.functions.conversion import cast
-from headrace.sql.functions.parameters import ANY, ARRAY, INTEGER, MAP, ROW, TEXT, TRUTH, literal
+from headrace.sql.functions.parameters import (
+    ANY,
+    ARRAY,
+    INTEGER,
+    MAP,
+    ROW,
+    TEXT,
+    TRUTH,
+    kind_of,
+    literal,
+)
 from headrace.sql.functions.row import FunctionRow, example, of, signature
 from headrace.sql.functions.type_rules import can_cast_implicitly, common_type
 
 _INTS = lt.ArrayType(lt.INT)
+_VARIANT = kind_of("VARIANT", lt.VariantType)
 _COUNTS = lt.MapType(STRING, lt.INT)
 _PAIR = lt.RowType((lt.Field("a", lt.INT), lt.Field("b", STRING)), nullable=False)
 
@@ -54,6 +65,8 @@ def _element_type(arguments: Sequence[Expression]) -> LogicalType | None:
     type = arguments[0].type
     if isinstance(type, lt.ArrayType | lt.MultisetType):
         return type.element
+    if isinstance(type, lt.VariantType):
+        return type
     return type.value if isinstance(type, lt.MapType) else None
 
 
@@ -76,6 +89,8 @@ def _spark_list(name: str) -> Any:
 def _spark_item(
     texts: Sequence[str], types: Sequence[LogicalType], _result: LogicalType
 ) -> str | None:
+    if isinstance(types[0], lt.VariantType):
+        return None
     if isinstance(types[0], lt.ArrayType):
         return f"try_element_at({texts[0]}, CAST({texts[1]} AS INT))"
     return f"try_element_at({texts[0]}, {texts[1]})"
@@ -144,7 +159,12 @@ FUNCTIONS = (
     FunctionRow(
         names=("ITEM", "ARRAY_ELEMENT"),
         doc="The element at a position from 1 on, or the value of a key; NULL if there is none.",
-        signatures=(signature(ARRAY, INTEGER), signature(MAP, ANY, prepare=_key_fits)),
+        signatures=(
+            signature(ARRAY, INTEGER),
+            signature(MAP, ANY, prepare=_key_fits),
+            signature(_VARIANT, INTEGER),
+            signature(_VARIANT, TEXT),
+        ),
         result=_element_type,
         nullable=True,
         meaning=values.item,

@@ -151,9 +151,9 @@ def sort(lowering: Lowering, relation: Sort) -> int:
     types = relation.input.types
     if not relation.keys and lowering.mode(relation.input).insert_only:
         return lowering.operator(
-            "Limit", (lowering.to_one(node),), LimitOperator(relation.offset, relation.fetch), 1
+            "Limit", (lowering.by_columns(node, (), types, "LIMIT"),), LimitOperator(relation.offset, relation.fetch), 1
         )
-    if relation.fetch is None and not lowering.settings.batch:
+    if relation.fetch is None and not _sorts_everything(lowering):
         return _temporal_sort(lowering, relation, node)
     last = None if relation.fetch is None else relation.offset + relation.fetch
     operator = RankOperator(
@@ -163,6 +163,13 @@ def sort(lowering: Lowering, relation: Sort) -> int:
     )  # fmt: skip
     return lowering.operator(
         "SortLimit", (lowering.by_columns(node, (), types, "ORDER BY"),), operator, 1
+    )
+
+
+def _sorts_everything(lowering: Lowering) -> bool:
+    """Whether ORDER BY any column waits for the end of the input, as in BATCH mode."""
+    return lowering.settings.batch or (
+        lowering.settings.options.get("__table.exec.sort.non-temporal.enabled__") == "true"
     )
 
 

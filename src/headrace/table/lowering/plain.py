@@ -43,14 +43,20 @@ def scan(lowering: Lowering, relation: Scan) -> int:
                 OnDriver(native_frame(relation)), relation.types, relation.source.bounded, name
             )
         node = lowering.source(name, spec)
-    if not lowering.traits.normalizes(relation):
+    if relation.primary_key is None or not _is_normalized(lowering, relation):
         return node
-    assert relation.primary_key is not None
     keyed = lowering.by_columns(node, relation.primary_key, relation.types, "a primary key")
     operator = ChangelogNormalizeOperator(
         relation.types, ttl_ms=lowering.settings.ttl_ms, **lowering.changes(relation)
     )
     return lowering.operator("ChangelogNormalize", (keyed,), operator)
+
+
+def _is_normalized(lowering: Lowering, relation: Scan) -> bool:
+    """Whether changes are completed, or freed of repetitions, from what is known of each key."""
+    repeats = lowering.settings.options.get("table.exec.source.cdc-events-duplicate") == "true"
+    updates = not relation.source.changelog.insert_only
+    return lowering.traits.normalizes(relation) or (repeats and updates)
 
 
 def values(lowering: Lowering, relation: Values) -> int:

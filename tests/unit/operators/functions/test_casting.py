@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -60,7 +61,7 @@ def converted(value: Any, source: LogicalType, target: LogicalType, *, safe: boo
         (3.123456, DOUBLE, lt.DecimalType(8, 4), Decimal("3.1235")),
         (12345, INT, lt.DecimalType(8, 4), None),
         ("2021-09-27 12:34:56.123", STRING, DATE, 18897),
-        ("123", STRING, DATE, -674601),
+        ("123", STRING, DATE, (date(123, 1, 1) - date(1970, 1, 1)).days),
         ("12:34:56.789", STRING, lt.TimeType(2), 45296780),
         ("2020-01-01 00:00:00.123456", STRING, MICRO, NEW_YEAR),
         (NEW_YEAR, MICRO, MILLI, NEW_YEAR // 10**6 * 10**6),

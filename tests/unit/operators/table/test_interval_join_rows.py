@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.datastream.connected_streams import _together
 from headrace.errors import HeadraceError
 from headrace.operators.table.interval_join import IntervalJoinOperator
-from tests.unit.operators.table.driving import MS, I
+from headrace.operators.table.window_aggregate import TumblingAggregateOperator
+from headrace.operators.table.window_spec import LATE, WindowSpec
+from headrace.testing import OperatorHarness
+from tests.unit.operators.table.driving import MS, Driven, I, aggregate
 from tests.unit.operators.table.two_inputs import RIGHT, Paired, less_than
 
 
@@ -136,3 +140,22 @@ def test_rows_that_are_not_late_give_the_join(rows, kind):
     if kind in ("right", "full"):
         expected.update((None, None, *b) for b in right if not any(meet(a, b) for a in left))
     assert Counter(out) == expected
+
+
+def test_windows_after_a_join_wait_for_its_results():
+    operator = IntervalJoinOperator("inner", (2, 2), (1, 1), 0, 50)
+    window = TumblingAggregateOperator([aggregate("COUNT")], WindowSpec("tumble", 10), time=1)
+
+    def build(left, right):
+        left, right = (side.key_by(lambda row: (row[1],)) for side in (left, right))
+        joined = _together(left, right.node_id, "join", operator, None)
+        return joined.key_by(lambda row: (row[1],))._then("window", window)
+
+    driven = Driven.__new__(Driven)
+    driven.harness = OperatorHarness(build, inputs=2)
+    driven.harness.send(row("a", 5))
+    driven.watermark(40)
+    driven.harness.send(row("a", 41), side=RIGHT)
+    assert driven.watermark(58) == []
+    assert driven.watermark(59) == ["+I[a, 1]"]
+    assert driven.counter(LATE) == 0

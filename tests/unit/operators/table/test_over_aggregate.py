@@ -178,6 +178,19 @@ def test_any_order_with_peers():
     assert driven.send(D("a", 77)) == []
 
 
+def test_any_frame_over_changes():
+    calls = [aggregate("SUM", 1), special("LEAD", "offset", Column(INT, 1))]
+    operator = ChangelogOverOperator(
+        (STRING, INT), calls, order=(SortKey(1),), unit="rows", preceding=1, following=None
+    )
+    driven = Driven(operator, [0])
+    assert driven.send(I("a", 1), I("a", 2)) == ["+I[a, 1, 3, 2]", "+I[a, 2, 3, NULL]"]
+    assert driven.send(I("a", 4)) == [
+        "-U[a, 1, 3, 2]", "+U[a, 1, 7, 2]", "-U[a, 2, 3, NULL]", "+U[a, 2, 7, 4]",
+        "+I[a, 4, 6, NULL]",
+    ]  # fmt: skip
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(

@@ -71,8 +71,9 @@ def test_offset():
     assert driven.send(I("p", "c", 4)) == ["-U[p, a, 5]", "+U[p, c, 4]", "+I[p, a, 5]"]
 
 
-def test_updates_by_key_that_move_up():
-    options = {"input": UPSERT, "row_key": (0, 1), "per_record": True}
+@pytest.mark.parametrize("move_up", [True, False])
+def test_updates_by_key_that_move_up(move_up):
+    options = {"input": UPSERT, "row_key": (0, 1), "per_record": True, "move_up": move_up}
     driven = Driven(top(LARGEST, last=2, **options), [0])
     assert driven.send(I("p", "a", 1), I("p", "b", 2)) == ["+I[p, a, 1]", "+I[p, b, 2]"]
     assert driven.send(UA("p", "a", 3)) == ["-U[p, a, 1]", "+U[p, a, 3]"]
@@ -83,6 +84,15 @@ def test_updates_by_key_that_move_up():
         "-U[p, b, 2, 1]", "+U[p, a, 3, 1]", "-U[p, a, 1, 2]", "+U[p, b, 2, 2]",
     ]  # fmt: skip
     assert ranked.send(UA("p", "a", 4)) == ["-U[p, a, 3, 1]", "+U[p, a, 4, 1]"]
+
+
+def test_updates_by_key_in_any_direction():
+    driven = Driven(top(LARGEST, last=2, input=UPSERT, row_key=(1,), per_record=True), [0])
+    driven.send(I("p", "a", 3), I("p", "b", 2), I("p", "c", 1))
+    assert driven.send(UA("p", "a", 0)) == ["-D[p, a, 3]", "+I[p, c, 1]"]
+    driven.crash()
+    assert driven.send(D("p", "b", None)) == ["-D[p, b, 2]", "+I[p, a, 0]"]
+    assert driven.send(D("p", "nobody", None), UA("p", "c", 1)) == []
 
 
 def test_retractions_without_rank_number():
@@ -235,3 +245,25 @@ def test_additions_agree_with_retractions(columns, seed, with_rank):
     few = run(top(input=APPEND, **options), [0], in_batches(rows, seed))
     every = run(top(input=RETRACT, per_record=True, **options), [0], [rows] if rows else [])
     assert materialised(few) == materialised(every)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([0, 2, 3]), st.sampled_from("abcd"), st.integers(0, 4)),
+                max_size=20), st.integers(0, 9), st.booleans())  # fmt: skip
+def test_updates_by_key_agree_with_retractions(changes, seed, with_rank):
+    upserts, full, there = [], [], {}
+    for kind, name, value in changes:
+        before = there.pop(name, None)
+        if before is not None:
+            full.append(D("p", name, before))
+        elif kind == 3:
+            continue
+        upserts.append((kind, "p", name, value))
+        if kind != 3:
+            there[name] = value
+            full.append(I("p", name, value))
+    options = {"with_rank": with_rank, "last": 2}
+    order = (SortKey(2), SortKey(1))
+    by_key = run(top(order, input=UPSERT, row_key=(1,), **options), [0], in_batches(upserts, seed))
+    every = run(top(order, per_record=True, **options), [0], [full] if full else [])
+    assert materialised(by_key) == materialised(every)

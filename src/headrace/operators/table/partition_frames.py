@@ -1,0 +1,179 @@
+"""Frames of OVER in a partition whose rows are all there, in order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headrace.core.expressions import AggregateCall, SortKey
+from headrace.core.logical_types import TIMESTAMPS, DateType, LogicalType
+from headrace.core.operator import Context
+from headrace.errors import Unsupported
+from headrace.operators.table.aggregating import AggregateHandler
+from headrace.operators.table.compiled import Compiled, compiled_values
+from headrace.operators.table.keyed_changes import NANOS_PER_MS, Row
+from headrace.operators.table.opened import close_all, open_all
+from headrace.operators.table.ordering import order_of_rows
+from headrace.operators.table.ranked_rows import DENSE_RANK, RANK, ROW_NUMBER, with_ranks
+
+_MS_PER_DAY = 86_400_000
+Bounds = list[tuple[int, int]]
+"""Of each row, where its frame begins and ends (exclusively)."""
+
+
+class PartitionFrames:
+    """The calls of an OVER clause for each row of a partition.
+
+    `preceding` and `following` None are unbounded; of "range" they are milliseconds where the
+    order is by time, otherwise in the column's unit. Below 0 they lie on the other side.
+    """
+
+    def __init__(
+        self, types: Sequence[LogicalType], calls: Sequence[AggregateCall], *,
+        order: Sequence[SortKey], unit: str = "range", preceding: int | None = None,
+        following: int | None = 0,
+    ):  # fmt: skip
+        self.types = tuple(types)
+        self.calls = tuple(calls)
+        self.order = tuple(order)
+        self.unit = unit
+        self.preceding = preceding
+        self.following = following
+        framed = [call for call in self.calls if call.function.kind not in ("rank", "offset")]
+        self._framed = AggregateHandler(framed, retracts=preceding is not None)
+        self._arguments: list[Compiled[Row] | None] = [
+            compiled_values(call.arguments) if call.function.kind in ("rank", "offset") else None
+            for call in self.calls
+        ]
+
+    def open(self, ctx: Context) -> None:
+        self._framed.open(ctx)
+        open_all(self._arguments, ctx)
+        self.order_of = order_of_rows(self.order, self.types)
+
+    def close(self) -> None:
+        self._framed.close()
+        close_all(self._arguments)
+
+    def results(self, rows: list[Row]) -> list[tuple[Any, ...]]:
+        """The calls' values for each of the rows, which are in order."""
+        framed = self._of_frames(rows)
+        columns: list[Sequence[Any]] = []
+        place = 0
+        for call, arguments in zip(self.calls, self._arguments, strict=True):
+            if arguments is None:
+                columns.append([each[place] for each in framed])
+                place += 1
+            else:
+                columns.append(self._of_rows(call, arguments.each(rows), rows))
+        return list(zip(*columns, strict=True))
+
+    # Aggregates of frames.
+
+    def _of_frames(self, rows: list[Row]) -> list[tuple[Any, ...]]:
+        handler, results = self._framed, []
+        kept = handler.create()
+        begin = end = 0
+        for first, last in self._frames(rows):
+            while end < last:
+                handler.add(kept, rows[end])
+                end += 1
+            while begin < first:
+                handler.retract(kept, rows[begin])
+                begin += 1
+            results.append(handler.results(kept))
+        return results
+
+    def _frames(self, rows: list[Row]) -> Bounds:
+        count = len(rows)
+        if self.unit == "rows":
+            return [
+                (
+                    self._at(at, self.preceding, -1, 0, count),
+                    self._at(at + 1, self.following, 1, count, count),
+                )
+                for at in range(count)
+            ]
+        places = [self.order_of(row) for row in rows]
+        near = self._distances(rows)
+        frames = []
+        for at, place in enumerate(places):
+            first = 0 if self.preceding is None else bisect_left(places, place)
+            last = count if self.following is None else bisect_right(places, place)
+            if self.preceding:
+                first = near(at, -self.preceding, bisect_left)
+            if self.following:
+                last = near(at, self.following, bisect_right)
+            frames.append((first, max(first, last)))
+        return frames
+
+    @staticmethod
+    def _at(place: int, distance: int | None, sign: int, unbounded: int, count: int) -> int:
+        if distance is None:
+            return unbounded
+        return min(max(place + sign * distance, 0), count)
+
+    def _distances(self, rows: list[Row]) -> Callable[[int, int, Callable[..., int]], int]:
+        """Where values are that are so far from a row's; NULL is near to NULL only."""
+        if not (self.preceding or self.following):
+            return lambda at, distance, side: at
+        if len(self.order) != 1:
+            raise Unsupported("RANGE with a distance needs exactly one column in ORDER BY")
+        (key,) = self.order
+        type, sign = self.types[key.column], 1 if key.ascending else -1
+        values = [row[key.column + 1] for row in rows]
+        known = [value for value in values if value is not None]
+        offset = next((at for at, value in enumerate(values) if value is not None), 0)
+        lined_up = [sign * value for value in known]
+
+        def near(at: int, distance: int, side: Callable[..., int]) -> int:
+            if values[at] is None:
+                nulls = len(values) - len(known)
+                start = 0 if values[0] is None else len(known)
+                return start if side is bisect_left else start + nulls
+            wanted = sign * values[at] + _in_unit(distance, type)
+            return offset + side(lined_up, wanted)
+
+        return near
+
+    # Ranks and neighbours.
+
+    def _of_rows(self, call: AggregateCall, given: list[Row], rows: list[Row]) -> list[Any]:
+        name, count = call.function.name.upper(), len(rows)
+        if name in (ROW_NUMBER, RANK, DENSE_RANK):
+            return [rank for rank, _ in with_ranks(rows, name, self.order_of)]
+        if name == "PERCENT_RANK":
+            ranks = with_ranks(rows, RANK, self.order_of)
+            return [(rank - 1) / (count - 1) if count > 1 else 0.0 for rank, _ in ranks]
+        if name == "CUME_DIST":
+            places = [self.order_of(row) for row in rows]
+            return [bisect_right(places, place) / count for place in places]
+        if name == "NTILE":
+            return [_tile(at, count, given[at][0]) for at in range(count)]
+        if name in ("LAG", "LEAD"):
+            return [_neighbour(at, given, -1 if name == "LAG" else 1) for at in range(count)]
+        raise Unsupported(f"{name} is not known as a function of rows in an order")
+
+
+def _in_unit(distance: int, type: LogicalType) -> Any:
+    if isinstance(type, TIMESTAMPS):
+        return distance * NANOS_PER_MS
+    return distance // _MS_PER_DAY if isinstance(type, DateType) else distance
+
+
+def _tile(at: int, count: int, tiles: int) -> int:
+    """The first tiles are larger by one if rows do not divide evenly."""
+    size, larger = divmod(count, tiles)
+    if at < larger * (size + 1):
+        return at // (size + 1) + 1
+    return larger + (at - larger * (size + 1)) // size + 1
+
+
+def _neighbour(at: int, given: list[Row], sign: int) -> Any:
+    told = given[at]
+    offset = told[1] if len(told) > 1 else 1
+    wanted = at + sign * offset
+    if 0 <= wanted < len(given):
+        return given[wanted][0]
+    return told[2] if len(told) > 2 else None
