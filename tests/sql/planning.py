@@ -131,3 +131,30 @@ class Planning:
 
     def tree(self, text: str, *, optimized: bool = False) -> str:
         return tree(self.optimized(text) if optimized else self.query(text))
+
+
+def sample() -> Planning:
+    """Append-only tables, two streams with event time, changelogs and sinks."""
+    planning = Planning()
+    planning.table("t", "id INT, name STRING, v BIGINT, r ROW<x INT, y ROW<z STRING>>")
+    planning.table("u", "id INT, w DOUBLE, tags ARRAY<STRING>")
+    planning.table(
+        "clicks",
+        "who INT, n BIGINT, ts TIMESTAMP(3), pt AS PROCTIME(), "
+        "WATERMARK FOR ts AS ts - INTERVAL '5' SECOND",
+    )
+    planning.table("visits", "who INT, m BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts")
+    planning.table("users", "id INT, name STRING, PRIMARY KEY (id) NOT ENFORCED", changes="I,UA,D")
+    planning.table("events", "id INT, v BIGINT", changes="I,UB,UA,D")
+    planning.table("cities", "id INT, city STRING", lookup="yes")
+    planning.table("files", "id INT, name STRING, v BIGINT", filters="yes")
+    planning.table("log", "id INT, v BIGINT", takes="I")
+    planning.table(
+        "totals", "name STRING, total BIGINT, PRIMARY KEY (name) NOT ENFORCED", takes="I,UA,D"
+    )
+    return planning
+
+
+def shown(text: str) -> str:
+    """A tree without the names of the default catalog and database."""
+    return text.replace("default_catalog.default_database.", "").strip()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlglot import exp
 
 from headrace.core import logical_types as lt
-from headrace.errors import InvalidQuery, Unsupported
+from headrace.errors import HeadraceError, InvalidQuery, Unsupported
 from headrace.sql import nodes
 from headrace.sql import unresolved as un
 from headrace.sql.dialect import parse_expression, parse_query
@@ -177,8 +180,9 @@ def test_calls_keep_all_that_is_said_about_them() -> None:
 
 def test_a_query_is_a_tree_of_known_shapes() -> None:
     query = parse_query(
-        "WITH x AS (SELECT 1) SELECT /*+ BROADCAST(t) */ DISTINCT a, t.* FROM t /*+ OPTIONS('k'='v')"
-        " */ AS t, u JOIN v FOR SYSTEM_TIME AS OF u.ts AS w ON u.a = w.a LEFT JOIN y USING (k)"
+        "WITH x AS (SELECT 1) SELECT /*+ BROADCAST(t) */ DISTINCT a, t.* FROM t"
+        " /*+ OPTIONS('k'='v') */ AS t, u"
+        " JOIN v FOR SYSTEM_TIME AS OF u.ts AS w ON u.a = w.a LEFT JOIN y USING (k)"
         " WHERE a > 1 GROUP BY GROUPING SETS ((a, b), ()) HAVING TRUE"
         " ORDER BY a DESC LIMIT 3 OFFSET 1"
     )
@@ -188,7 +192,10 @@ def test_a_query_is_a_tree_of_known_shapes() -> None:
     assert query.args["from_"].this.args["hints"][0].expressions[0].pairs == {"k": "v"}
     (comma,) = query.args["joins"]
     own = comma.this.args["joins"]
-    assert (comma.args["kind"], [join.args.get("side") for join in own]) == ("COMMA", [None, "LEFT"])
+    assert (comma.args["kind"], [join.args.get("side") for join in own]) == (
+        "COMMA",
+        [None, "LEFT"],
+    )
     assert own[0].this.args["version"] is not None
     sets = query.args["group"].expressions[0]
     assert isinstance(sets, exp.GroupingSets)
@@ -237,7 +244,11 @@ def test_a_pattern_keeps_its_whole_tree() -> None:
     kinds = [part.args["kind"] for part in found.args["pattern"].expressions]
     assert kinds == ["variable", "alternation", "exclusion", "variable"]
     choice, last = found.args["pattern"].expressions[1], found.args["pattern"].expressions[3]
-    assert (choice.args["low"], choice.args.get("high"), choice.args["reluctant"]) == (0, None, True)
+    assert (choice.args["low"], choice.args.get("high"), choice.args["reluctant"]) == (
+        0,
+        None,
+        True,
+    )
     assert (last.args["low"], last.args["high"]) == (2, 3)
     assert found.args["alias"].this.name == "m"
 
@@ -259,6 +270,8 @@ def test_a_pattern_keeps_its_whole_tree() -> None:
         ("SELCT 1", 1, 1, "expected a statement", "SELECT?"),
         ("SELECT a IS NUL", 1, 13, "expected one of NULL", "NULL?"),
         ("SELECT 1a FROM t", 1, 8, "neither a number nor a name", "`1a`"),
+        ("SELECT 1e999", 1, 8, "a DOUBLE can be", None),
+        ("SELECT 1e", 1, 8, "a DOUBLE can be", None),
         ("SELECT x'0g'", 1, 8, "hexadecimal", "x'0AFF'"),
         ("SELECT CAST(a AS DECIMAL(99))", 1, 18, "between 1 and 38", None),
         ("SELECT a FROM t SELECT b FROM t", 1, 17, "did not expect SELECT", None),
@@ -297,6 +310,37 @@ def test_every_part_of_an_expression_knows_its_place() -> None:
     assert isinstance(found, un.Apply)
     assert str(found.arguments[0].at).startswith("line 1, column 1\n")
     assert found.arguments[1].at == Position(text, 1, 15, 24)
+
+
+SCRIPT = """
+SELECT a, COUNT(DISTINCT b) FILTER (WHERE c > 1) AS n FROM t, u JOIN v ON t.a = v.a
+  WHERE a IN (SELECT 1) GROUP BY ROLLUP(a) HAVING TRUE ORDER BY a DESC LIMIT 3;
+CREATE TABLE t (a ROW<x INT, y ARRAY<STRING>>, b AS a.x + 1, ts TIMESTAMP(3) METADATA,
+  WATERMARK FOR ts AS ts - INTERVAL '1' SECOND, PRIMARY KEY (a) NOT ENFORCED) WITH ('k'='v');
+SELECT * FROM TABLE(HOP(DATA => TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR)) MATCH_RECOGNIZE
+  (ORDER BY ts MEASURES A.x AS y PATTERN (A B+ C{2,}?) DEFINE A AS x IS NOT NULL);
+INSERT INTO t PARTITION (p = 'x') SELECT CAST(NULL AS MAP<INT, INT>)[1], JSON_VALUE(j, '$'
+  NULL ON EMPTY), CASE a WHEN 1 THEN x'00' END, TIMESTAMP '2020-01-01 00:00:00', -1e3;
+ALTER TABLE t ADD (a INT FIRST)
+"""
+TEXTS = SCRIPT.split(";")
+WORD = re.compile(r"\w+|'[^']*'|[^\w\s]")
+
+
+@given(st.data())
+def test_any_text_is_read_or_refused_at_a_place(data: st.DataObject) -> None:
+    words = WORD.findall(data.draw(st.sampled_from(TEXTS)))
+    others = [word for text in TEXTS for word in WORD.findall(text)]
+    for _ in range(data.draw(st.integers(1, 3))):
+        index = data.draw(st.integers(0, len(words) - 1))
+        words[index : index + 1] = data.draw(st.lists(st.sampled_from(others), max_size=2))
+        words = words or ["a"]
+    refused = None
+    try:
+        parse_script(" ".join(words))
+    except HeadraceError as error:
+        refused = error
+    assert refused is None or isinstance(refused.origin, Position)
 
 
 def test_long_chains_and_deep_nesting() -> None:

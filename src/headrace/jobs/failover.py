@@ -174,12 +174,13 @@ def run_with_restarts(
 
 def _entry(time_ms: int, attempt: int, error: BaseException) -> FailureEntry:
     kind = type(error)
+    origin = error.origin if isinstance(error, HeadraceError) else None
     operator, uid = _operator(error)
     return FailureEntry(
         time_ms, attempt, f"{kind.__module__}.{kind.__qualname__}",
         error.message if isinstance(error, HeadraceError) else str(error),
         "".join(traceback.format_exception(error)),
-        error.origin if isinstance(error, HeadraceError) else None,
+        origin if isinstance(origin, Origin) else None,
         operator, uid,
     )  # fmt: skip
 

@@ -42,7 +42,9 @@ class WorkerFailure(Exception):
             "kind": error.public().__name__,
             "message": error.message,
             "hint": error.hint,
-            "origin": [origin.file, origin.line, origin.code] if origin else None,
+            "origin": [origin.file, origin.line, origin.code]
+            if isinstance(origin, Origin)
+            else None,
         }
         packed = base64.b64encode(json.dumps(fields).encode()).decode()
         super().__init__(f"{error}\n{_MARK} {packed}")

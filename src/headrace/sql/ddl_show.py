@@ -283,7 +283,7 @@ def _function_description(session: Session, statement: st.Describe) -> Printed:
         known = [*session.functions.names(), *builtin]
         raise session.manager.no_such("function", statement.path, known, statement.at)
     return _info([
-        ("is system function", str(found.system).lower()),
+        ("is system function", "false"),
         ("is temporary", str(found.temporary).lower()),
         ("class name", found.function.class_name),
         ("function language", found.function.language),

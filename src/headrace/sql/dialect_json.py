@@ -55,7 +55,9 @@ class JsonGrammar(CallGrammar):
         return [text, self.scalar()]
 
     def _returning(self) -> exp.Expr:
-        return self._said(text_of(self.type_name(nullability=False)) if self.accept("RETURNING") else "STRING")
+        return self._said(
+            text_of(self.type_name(nullability=False)) if self.accept("RETURNING") else "STRING"
+        )
 
     def _exists_arguments(self) -> list[exp.Expr]:
         arguments = self._text_and_path()

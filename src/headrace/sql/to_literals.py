@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from decimal import Decimal
 
@@ -45,7 +46,10 @@ def number(node: exp.Expr) -> un.Value:
     text = str(node.this)
     at = position_of(node)
     if "e" in text.lower():
-        return un.Value(float(text), lt.DOUBLE.not_null(), at=at)
+        approximate = _finite(text)
+        if approximate is None:
+            raise InvalidQuery(f"{text} is not a number that a DOUBLE can be", origin=at)
+        return un.Value(approximate, lt.DOUBLE.not_null(), at=at)
     if "." not in text:
         whole = int(text)
         if -_INT_LIMIT <= whole < _INT_LIMIT:
@@ -62,6 +66,14 @@ def number(node: exp.Expr) -> un.Value:
         )  # fmt: skip
     type = lt.DecimalType(max(precision, 1), scale, nullable=False)
     return un.Value(value, type, at=at)
+
+
+def _finite(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:  # an exponent without digits
+        return None
+    return value if math.isfinite(value) else None
 
 
 def text_value(node: exp.Expr) -> un.Value:

@@ -48,7 +48,7 @@ class TableFormat:
     def _read_as_text(self, type: LogicalType) -> bool:
         if not self.textual:
             return False
-        if isinstance(type, TimeType | BINARIES):
+        if isinstance(type, (TimeType, *BINARIES)):
             return True
         return self.name == "csv" and isinstance(type, ArrayType | RowType)
 

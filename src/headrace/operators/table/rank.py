@@ -21,7 +21,7 @@ from headrace.core.table_connector import DELETE, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.core.types import Types
 from headrace.operators.table.hashable_rows import lookup_form, selector
 from headrace.operators.table.keyed_changes import KeyedChangesOperator, Row, of_kind, with_ttl
-from headrace.operators.table.ordering import order_of_rows, order_of_values, sort_values
+from headrace.operators.table.ordering import order_of_rows
 from headrace.operators.table.ranked_rows import (
     ROW_NUMBER,
     AllRows,
@@ -88,8 +88,7 @@ class RankOperator(KeyedChangesOperator):
         if self.input == RETRACT:
             sorted_by = values_state_type([self.types[key.column] for key in self.order])
             rows = state(MapStateDescriptor("rows", sorted_by, Types.LIST(row_type)))
-            by_values = order_of_values(self.order, self.types)
-            return AllRows(rows, function, order, sort_values(self.order), by_values)
+            return AllRows(rows, function, self.order, self.types)
         row_key = None if self.row_key is None else _row_selector(self.row_key)
         if self.input == UPSERT and row_key is not None and not self.move_up:
             numbered = Types.TUPLE([row_type, Types.LONG()])
@@ -107,18 +106,30 @@ class RankOperator(KeyedChangesOperator):
         last = self.last if self.last_column is None else self._last_of_partition(rows[0])
         kept = self._rows
         kept.load(key)
+        rows = kept.best_of(rows, last)
         if not any(kept.matters(row, last) for row in rows):
             return
         before = kept.between(self.first, last)
+        beyond = self._all_beyond(rows, before, last)
         for row in rows:
             if kept.matters(row, last):
                 kept.apply(row, last)
         kept.save()
+        if beyond:
+            return
         after = kept.between(self.first, last)
         if self._by_place:
             self._tell_places(before, after, out)
         else:
             self._tell_rows(self._shown(before), self._shown(after), out)
+
+    def _all_beyond(self, rows: Sequence[Row], shown: list[Ranked], last: int | None) -> bool:
+        """Whether no row is before the last one that is shown, and no place is free."""
+        if last is None or not shown or shown[-1][0] < last or self.input == UPSERT:
+            return False
+        order = self._rows.order
+        worst = order(shown[-1][1])
+        return all(order(row) > worst for row in rows)
 
     def _last_of_partition(self, row: Row) -> int:
         assert self.last_column is not None

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator
-from itertools import count
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import nsmallest
+from itertools import count, islice
 from typing import Any
 
+from headrace.core.expressions import SortKey
+from headrace.core.logical_types import LogicalType
 from headrace.core.state import MapState, ValueState
 from headrace.operators.table.hashable_rows import lookup_form
 from headrace.operators.table.keyed_changes import Row, as_insert
-from headrace.operators.table.ordering import RowKey
+from headrace.operators.table.ordering import (
+    RowKey,
+    order_of_rows,
+    order_of_values,
+    sort_values,
+    sorter_of_values,
+)
 
 ROW_NUMBER, RANK, DENSE_RANK = "ROW_NUMBER", "RANK", "DENSE_RANK"
 Ranked = tuple[int, Row]
@@ -52,6 +61,10 @@ class PartitionRows(ABC):
     @abstractmethod
     def in_order(self) -> Iterator[Row]: ...
 
+    def best_of(self, rows: Sequence[Row], last: int | None) -> Sequence[Row]:
+        """Those of new rows that can matter, however many there are."""
+        return rows
+
     def save(self) -> None:
         """Write the partition back."""
 
@@ -60,6 +73,8 @@ class PartitionRows(ABC):
 
     def between(self, first: int, last: int | None) -> list[Ranked]:
         """The rows of these ranks."""
+        if self.function == ROW_NUMBER:
+            return list(enumerate(islice(self.in_order(), first - 1, last), start=first))
         found = []
         for rank, row in with_ranks(self.in_order(), self.function, self.order):
             if last is not None and rank > last:
@@ -83,6 +98,11 @@ class BestRows(PartitionRows):
 
     def load(self, key: Any) -> None:
         self._rows: list[Row] = self._state.value() or []
+
+    def best_of(self, rows: Sequence[Row], last: int | None) -> Sequence[Row]:
+        if last is None or len(rows) <= last or self.function != ROW_NUMBER:
+            return rows
+        return rows if self._row_key is not None else nsmallest(last, rows, key=self.order)
 
     def _place_of_same(self, row: Row) -> int | None:
         if self._row_key is None:
@@ -142,21 +162,22 @@ class AllRows(PartitionRows):
     """
 
     def __init__(
-        self, state: MapState[Any, list[Row]], function: str, order: RowKey, values: RowKey,
-        order_of_values: RowKey,
+        self, state: MapState[Any, list[Row]], function: str, keys: Sequence[SortKey],
+        types: Sequence[LogicalType],
     ):  # fmt: skip
-        super().__init__(function, order)
+        super().__init__(function, order_of_rows(keys, types))
         self._state = state
-        self._values = values
-        self._order_of_values = order_of_values
-        self._ordered: dict[Any, list[Any]] = {}
+        self._values = sort_values(keys)
+        self._order_of_values = order_of_values(keys, types)
+        self._sorted = sorter_of_values(keys, types)
+        self._ordered: dict[Any, tuple[list[Any], set[Any]]] = {}
 
     def load(self, key: Any) -> None:
         found = self._ordered.get(key)
         if found is None:
-            found = sorted(self._state.keys(), key=self._order_of_values)
-            self._ordered[key] = found
-        self._here = found
+            here = self._sorted(self._state.keys())
+            found = self._ordered[key] = here, set(here)
+        self._here, self._known = found
 
     def matters(self, row: Row, last: int | None) -> bool:
         return True
@@ -169,7 +190,8 @@ class AllRows(PartitionRows):
             return
         if rows is None:
             rows = []
-            if self._place(values) is None:
+            if values not in self._known:  # it may be, if its rows have expired
+                self._known.add(values)
                 insort(self._here, values, key=self._order_of_values)
         rows.append(as_insert(row))
         self._state.put(values, rows)
@@ -182,15 +204,12 @@ class AllRows(PartitionRows):
             self._state.put(values, rows)
             return
         self._state.remove(values)
-        place = self._place(values)
-        if place is not None:
-            del self._here[place]
-
-    def _place(self, values: Any) -> int | None:
+        self._known.discard(values)
         here, order = self._here, self._order_of_values
-        wanted = order(values)
-        first, end = (side(here, wanted, key=order) for side in (bisect_left, bisect_right))
-        return next((at for at in range(first, end) if here[at] == values), None)
+        at = bisect_left(here, order(values), key=order)
+        while here[at] != values:  # equal in the order, such as 0.0 and -0.0
+            at += 1
+        del here[at]
 
     def in_order(self) -> Iterator[Row]:
         for values in self._here:

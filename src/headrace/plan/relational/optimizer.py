@@ -32,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     push_into_sources,
     prune_columns,  # last: rules above look at columns that nobody reads in the end
     merge_projects,
+    simplify,  # what was put together may be constant now
 )
 
 

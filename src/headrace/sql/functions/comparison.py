@@ -71,6 +71,26 @@ def spark_if_same(template: str) -> SparkForm:
     return form
 
 
+_NOT_A_NUMBER = {"=": "{0}", ">": "{0}", ">=": "{0}", "<": "{1}", "<=": "{1}"}
+"""To Spark, NaN equals itself and is more than any number; a comparison with it must be false."""
+
+
+def _spark_comparison(sign: str) -> SparkForm:
+    def form(
+        texts: Sequence[str], types: Sequence[LogicalType], _result: LogicalType
+    ) -> str | None:
+        if not all(isinstance(type, (*_SPARK_COMPARES, lt.FloatType)) for type in types):
+            return None
+        plain = f"({texts[0]} {sign} {texts[1]})"
+        if not any(isinstance(type, lt.APPROXIMATE) for type in types):
+            return plain
+        if sign == "<>":
+            return f"(NOT ({texts[0]} = {texts[1]} AND NOT isnan({texts[0]})))"
+        return f"({plain} AND NOT isnan({_NOT_A_NUMBER[sign].format(*texts)}))"
+
+    return form
+
+
 def _comparison(
     name: str, sign: str, doc: str, meaning: Callable[[Any, Any], Any], gives: tuple[bool, bool]
 ) -> FunctionRow:
@@ -83,7 +103,7 @@ def _comparison(
         result=BOOLEAN,
         meaning=meaning,
         inline=f"{{0}} {inline} {{1}}",
-        spark=spark_if_same(f"({{0}} {sign} {{1}})"),
+        spark=_spark_comparison(sign),
         examples=(
             example(1, 2, gives=gives[0]),
             example("b", "b", gives=gives[1]),

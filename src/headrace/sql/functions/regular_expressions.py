@@ -8,6 +8,7 @@ from headrace.core.expressions import Expression, Literal, SparkForm
 from headrace.core.logical_types import BOOLEAN, INT, STRING, ArrayType, LogicalType
 from headrace.operators.functions import like, regexp
 from headrace.operators.functions.java_regex import compiled
+from headrace.sql.functions import spark_texts
 from headrace.sql.functions.parameters import INTEGER, TEXT
 from headrace.sql.functions.row import FunctionRow, example, signature
 from headrace.sql.functions.spark_forms import constant_text
@@ -125,6 +126,7 @@ FUNCTIONS: tuple[FunctionRow, ...] = (
         result=STRING,
         nullable=True,
         meaning=regexp.extract,
+        spark=spark_texts.regexp_extract,
         examples=(example("foothebar", "foo(.*?)(bar)", 2, gives="bar"),),
     ),
     FunctionRow(

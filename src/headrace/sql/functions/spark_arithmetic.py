@@ -30,6 +30,13 @@ def operation(sign: str) -> Form:
     """+, - or *."""
 
     def form(texts: Sequence[str], types: Sequence[LogicalType], result: LogicalType) -> str | None:
+        if (
+            sign != "*"
+            and isinstance(types[0], lt.TimestampType)
+            and types[1:]
+            and isinstance(types[1], lt.DayTimeIntervalType)
+        ):
+            return f"({texts[0]} {sign} {texts[1]})"
         if not all(isinstance(type, lt.NUMERIC) for type in types):
             return None
         if isinstance(result, lt.APPROXIMATE):

@@ -9,6 +9,7 @@ from headrace.core import logical_types as lt
 from headrace.core.expressions import Expression, Literal
 from headrace.core.logical_types import BIGINT, BOOLEAN, DATE, INT, STRING, LogicalType
 from headrace.operators.functions import temporal, time_units
+from headrace.sql.functions import spark_texts
 from headrace.sql.functions.arithmetic import FUNCTIONS as _ARITHMETIC
 from headrace.sql.functions.construction import field_of
 from headrace.sql.functions.parameters import (
@@ -116,6 +117,7 @@ def _part_row(name: str, unit: str, doc: str, gives: int) -> FunctionRow:
         result=BIGINT,
         meaning=time_units.extract,
         by_type=True,
+        spark=_spark_extract,
         examples=(example(_NOON, gives=gives),),
     )
 
@@ -256,6 +258,7 @@ FUNCTIONS = (
         result=STRING,
         meaning=temporal.date_format,
         by_type=True,
+        spark=spark_texts.date_format,
         nullable=True,
         examples=(
             example(_NOON, "yyyy-MM-dd HH:mm:ss.SSS", gives="2020-01-02 12:04:05.678"),

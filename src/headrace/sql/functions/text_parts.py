@@ -12,6 +12,7 @@ from headrace.core.logical_types import (
     LogicalType,
 )
 from headrace.operators.functions import strings
+from headrace.sql.functions import spark_texts
 from headrace.sql.functions.parameters import BINARY, INTEGER, TEXT, literal
 from headrace.sql.functions.row import (
     FunctionRow,
@@ -174,6 +175,7 @@ FUNCTIONS: tuple[FunctionRow, ...] = (
         result=STRING,
         nullable=True,
         meaning=strings.split_index,
+        spark=spark_texts.split_index,
         examples=(example("a,b,c", ",", 1, gives="b"), example("a,b,c", 44, 2, gives="c")),
     ),
 )
