@@ -17,15 +17,17 @@ def test_values_are_cast_to_the_table() -> None:
     insert = inserted(sample(), "INSERT INTO log SELECT v, id FROM t")
     assert isinstance(insert.input, Project)
     first, second = insert.input.expressions
-    assert isinstance(first, Call) and str(first.type) == "INT"
-    assert isinstance(second, Call) and str(second.type) == "BIGINT"
+    assert isinstance(first, Call)
+    assert isinstance(second, Call)
+    assert (str(first.type), str(second.type)) == ("INT", "BIGINT")
 
 
 def test_columns_that_are_not_named_are_null() -> None:
     insert = inserted(sample(), "INSERT INTO log (v) SELECT v FROM t")
     assert isinstance(insert.input, Project)
     missing, given = insert.input.expressions
-    assert isinstance(missing, Literal) and missing.value is None
+    assert isinstance(missing, Literal)
+    assert missing.value is None
     assert isinstance(given, Column)
 
 

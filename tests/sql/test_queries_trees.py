@@ -15,14 +15,17 @@ FOLDER = Path(__file__).parent / "trees"
 PLAIN = ("select", "joins", "subqueries", "windows")
 
 
-def cases(*names: str) -> Iterator[object]:
+def cases(*names: str) -> list[object]:
     """(query, tree) of each case of these files."""
-    for name in names:
-        sections = (FOLDER / f"{name}.test").read_text().split("\n\n")
-        for section in sections[1:]:
-            query, _, tree = section.strip().partition("\n----\n")
-            if query:
-                yield pytest.param(query, tree, id=f"{name}: {query[:60]}")
+    return [case for name in names for case in _cases(name)]
+
+
+def _cases(name: str) -> Iterator[object]:
+    sections = (FOLDER / f"{name}.test").read_text().split("\n\n")
+    for section in sections[1:]:
+        query, _, tree = section.strip().partition("\n----\n")
+        if query:
+            yield pytest.param(query, tree, id=f"{name}: {query[:60]}")
 
 
 @pytest.fixture(scope="module")

@@ -56,8 +56,7 @@ PLACED = [
         "c.who > u.id", "needs an equality", "PRIMARY KEY",
     ),
     (
-        "SELECT TUMBLE_END(ts, INTERVAL '2' HOUR) FROM clicks GROUP BY "
-        "TUMBLE(ts, INTERVAL '1' HOUR)",
+        "SELECT TUMBLE_END(ts, INTERVAL '2' DAY) FROM clicks GROUP BY TUMBLE(ts, INTERVAL '1' DAY)",
         "TUMBLE_END", "another window", "same arguments",
     ),
     ("INSERT INTO log SELECT id FROM t", "log", "different number of columns", None),
@@ -98,9 +97,7 @@ def test_changes_a_sink_does_not_take(planning: Planning, query: str, message: s
 
 def test_an_interval_join_needs_insertions() -> None:
     planning = sample()
-    planning.table(
-        "moves", "who INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts", changes="I,UB,UA,D"
-    )
+    planning.table("moves", "who INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts", changes="I,UB,UA,D")
     query = (
         "SELECT c.who FROM clicks c JOIN moves m ON c.who = m.who "
         "AND c.ts BETWEEN m.ts AND m.ts + INTERVAL '1' HOUR"

@@ -13,9 +13,10 @@ from headrace.cli.doctor import doctor
 from headrace.cli.plan import plan
 from headrace.cli.run import run
 from headrace.cli.savepoint import app as savepoint
+from headrace.cli.sql import sql
 from headrace.cli.state import app as state
 
-COMMANDS: tuple[Callable[..., None], ...] = (run, plan, doctor, demo)
+COMMANDS: tuple[Callable[..., None], ...] = (run, sql, plan, doctor, demo)
 GROUPS = {"state": state, "savepoint": savepoint}
 WITH_SCRIPT = (run, plan)
 """What follows the script on the command line is the script's own."""

@@ -35,6 +35,10 @@ from headrace.spark.alignment import waiting
 from headrace.spark.shipment import read_shipment
 
 
+FILES_PER_BATCH = "headrace.stream.files-per-batch"
+"""Where the readers of tables find in the session how many files a micro-batch may take."""
+
+
 def stream_input(
     spark: SparkSession, vertex: Vertex, shipment: Path, alignment: str,
     files_per_batch: int | None = None, admission: str | None = None,
@@ -56,6 +60,8 @@ def stream_input(
             reader = spark.readStream.format("socket")
             return reader.option("host", spec.host).option("port", spec.port).load()
         case FrameSpec():
+            if files_per_batch is not None:
+                spark.conf.set(FILES_PER_BATCH, str(files_per_batch))
             rows_of_table: DataFrame = spec.frame.value(spark, True)
             return rows_of_table
         case CollectionSpec():

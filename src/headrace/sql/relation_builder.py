@@ -10,7 +10,9 @@ mean, or resolved. Each part of a query has its function:
 | WHERE | `filtered`; conditions may have IN and EXISTS |
 | columns by position | `projected`, `renamed`, `first_columns`, `with_columns` |
 | DISTINCT, aggregation by columns | `distinct`, `aggregated`, `aggregation` |
-| windows | `windowed`, `GroupWindowMark` as a key of `aggregated` |
+| windows | `windowed`; `GroupWindowMark` as a key of `aggregated`, by its alias in a `Resolver`'s
+  `group_windows`: then WINDOW_START(w), WINDOW_END(w), WINDOW_ROWTIME(w), WINDOW_PROCTIME(w) |
+| flat_aggregate | `table_aggregated` |
 | OVER | `with_over`, `over` |
 | JOIN | `joined`, `temporally_joined`, `laterally_joined`, `correlated` |
 | UNION, INTERSECT, EXCEPT | `combined` |
@@ -50,6 +52,7 @@ from headrace.sql.scope import Range, Scope
 from headrace.sql.selection import GroupBy, Selection, select, sorted_by
 from headrace.sql.set_operations import combined, one_row, values
 from headrace.sql.subqueries import filtered, laterally_joined
+from headrace.sql.table_aggregation import table_aggregated
 
 __all__ = [
     "GroupBy",
@@ -83,6 +86,7 @@ __all__ = [
     "scan",
     "select",
     "sorted_by",
+    "table_aggregated",
     "table_call",
     "temporally_joined",
     "to_changelog",

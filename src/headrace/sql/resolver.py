@@ -20,7 +20,7 @@ from headrace.sql.calls import call
 from headrace.sql.functions.construction import field_of, row_of
 from headrace.sql.functions.conversion import cast
 from headrace.sql.literals import literal
-from headrace.sql.marks import Order
+from headrace.sql.marks import GroupWindowMark, Order
 from headrace.sql.scope import Scope
 
 
@@ -73,6 +73,8 @@ class Resolver:
     surroundings: Surroundings = field(default_factory=NoSurroundings)
     windows: Mapping[str, un.OverSpec] = field(default_factory=dict)
     """Named windows of the query's WINDOW clause."""
+    group_windows: Mapping[str, GroupWindowMark] = field(default_factory=dict)
+    """Group windows by their alias, as the Table API names them."""
     clause: str | None = None
     """Where no aggregate may be: "WHERE", "GROUP BY", …; None: they are allowed."""
 
@@ -110,6 +112,8 @@ class Resolver:
 
 
 def _name(resolver: Resolver, node: un.Name) -> Expression:
+    if len(node.parts) == 1 and node.parts[0] in resolver.group_windows:
+        return resolver.group_windows[node.parts[0]]
     expression, rest = resolver.scope.find(node.parts, node.at)
     return _fields(expression, rest, node.at)
 

@@ -245,12 +245,23 @@ def laterally_joined(
         return first_columns(joined(left, inner.relation, kind, on), width + own)
     # An aggregation has a row for each left row, also for those where nothing matches.
     join = joined(left, inner.relation, LEFT, all_of(conditions))
+    result = _with_defaults(join, left, right, inner)
+    if kind != LEFT or condition is None:
+        return restricted(result, condition)
+    fields = columns(result)
+    kept = [call("CASE", condition, column, null_of(column.type)) for column in fields[width:]]
+    return projected(result, (*fields[:width], *kept), result.names)
+
+
+def _with_defaults(join: Relation, left: Relation, right: Relation, inner: Pulled) -> Relation:
+    """A left join with an aggregation, where groups without rows have what an aggregation of
+    nothing gives."""
+    width, own = len(left.schema), len(right.schema)
     fields = columns(join)
     missing = call("IS_NULL", fields[width + own])
+    assert inner.empty is not None
     defaults = [
         call("CASE", missing, nothing, column)
         for nothing, column in zip(inner.empty, fields[width : width + own], strict=True)
     ]
-    names = (*left.names, *right.names)
-    result = projected(join, (*fields[:width], *defaults), names)
-    return restricted(result, condition)
+    return projected(join, (*fields[:width], *defaults), (*left.names, *right.names))

@@ -100,8 +100,8 @@ class Execution:
         reasons = []
         if self.settings.per_record:
             reasons.append("every record's changes are wanted")
-        if self.settings.checkpointing:
-            reasons.append("the job is checkpointed")
+        if self.settings.as_stream:
+            reasons.append("the job runs as a stream, to be checkpointed")
         for relation in relations:
             for part in walk(relation):
                 if not isinstance(part, Scan):

@@ -30,7 +30,7 @@ class TableSession:
 
     @property
     def builder(self) -> QueryBuilder:
-        return QueryBuilder(self.tables)
+        return QueryBuilder(self.tables, batch=self.settings.batch)
 
     def query(self, tree: Any) -> Relation:
         """The relation of a parsed query."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,9 +20,20 @@ _MODES = ("micro-batch", "record")
 
 @dataclass(frozen=True)
 class TableSettings:
+    """Reads the configuration anew each time: SET may have changed it."""
+
     configuration: Configuration
-    checkpointing: bool = False
-    """Whether the job is to survive failures, so that it must run as a stream."""
+
+    @property
+    def as_stream(self) -> bool:
+        """Whether jobs run as streams also over tables that end: they are checkpointed, or start
+        from a savepoint."""
+        return (
+            self._duration("execution.checkpointing.interval") is not None
+            or bool(self.configuration.get_string("execution.state-recovery.path", ""))
+            or bool(self.configuration.get_string("execution.savepoint.path", ""))
+            or os.environ.get("HEADRACE_MODE") == "stream"
+        )
 
     @property
     def options(self) -> Mapping[str, str]:

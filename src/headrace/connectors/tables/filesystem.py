@@ -14,6 +14,7 @@ from headrace.core.logical_types import STRING, RowType
 from headrace.core.table_connector import CatalogTable, TableConnector, TableSink, TableSource
 from headrace.errors import SourceUnavailable
 from headrace.spark.native.types import quoted, spark_type
+from headrace.spark.stream_inputs import FILES_PER_BATCH
 
 _METADATA = {
     "file.path": "_metadata.file_path",
@@ -46,6 +47,9 @@ class FileTableSource(TableSource):
         reader = reader.format(self.format.spark_name).options(**self.format.reading)
         if not self.partition_keys:
             reader = reader.option("recursiveFileLookup", "true")
+        files = session.conf.get(FILES_PER_BATCH, None) if streaming else None
+        if files is not None:
+            reader = reader.option("maxFilesPerTrigger", files)
         schema = ", ".join(
             f"{quoted(field.name)} {self.format.column_type(field.type)}"
             for field in self.row.fields

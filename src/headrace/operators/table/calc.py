@@ -13,7 +13,13 @@ from headrace.core.operator import Batch, Context
 from headrace.core.user_code import apply_all
 from headrace.operators.table.compiled import compiled_predicate, compiled_row
 from headrace.operators.table.keyed_changes import TableOperator
-from headrace.operators.table.opened import close_all, open_all, results_for
+from headrace.operators.table.opened import (
+    ask_for_watermark,
+    close_all,
+    open_all,
+    results_for,
+    tell_watermark,
+)
 
 
 class CalcOperator(TableOperator):
@@ -31,6 +37,7 @@ class CalcOperator(TableOperator):
             expressions = None
         self._passes = None if condition is None else compiled_predicate(condition)
         self._project = None if expressions is None else compiled_row(expressions)
+        self._asks_for_watermark = ask_for_watermark((self._passes, self._project))
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
@@ -41,6 +48,8 @@ class CalcOperator(TableOperator):
 
     def receive(self, side: int, batch: Batch) -> None:
         rows, stamps = batch.values, batch.timestamps
+        if self._asks_for_watermark:
+            tell_watermark(self.ctx)
         if self._passes is not None and stamps is None:
             rows = results_for(self._passes, rows, "a filter")
         elif self._passes is not None:

@@ -18,7 +18,12 @@ from headrace.operators.table.keyed_changes import (
     of_kind,
     with_ttl,
 )
-from headrace.operators.table.opened import close_all, open_all
+from headrace.operators.table.opened import (
+    ask_for_watermark,
+    close_all,
+    open_all,
+    tell_watermark,
+)
 from headrace.operators.table.state_types import row_state_type
 
 
@@ -36,6 +41,7 @@ class ChangelogNormalizeOperator(KeyedChangesOperator):
         super().__init__(**options)
         self.types = tuple(types)
         self._passes = None if condition is None else compiled_predicate(condition)
+        self._asks_for_watermark = ask_for_watermark((self._passes,))
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
@@ -47,6 +53,8 @@ class ChangelogNormalizeOperator(KeyedChangesOperator):
         close_all((self._passes,))
 
     def change(self, key: Any, rows: Sequence[Row], out: list[Row]) -> None:
+        if self._asks_for_watermark:
+            tell_watermark(self.ctx)
         before = self._last.value()
         row = rows[-1]
         if row[0] & 1:

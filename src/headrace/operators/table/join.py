@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from headrace.core.expressions import Expression
 from headrace.core.operator import Batch, Context
-from headrace.core.table_connector import DELETE, INSERT, UPDATE_BEFORE
+from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.core.user_code import RecordFailure
 from headrace.operators.table.changes import ChangingOperator
 from headrace.operators.table.hashable_rows import Values
@@ -66,11 +66,11 @@ class _TwoSidedOperator(ChangingOperator):
 
     def _take_row(self, side: int, kind: int, values: Values, out: list[Row]) -> None:
         others, seen_from = self._sides[1 - side], self._condition.seen_from
-        old = self._sides[side].replaced_by(values)
-        if old is not None:
-            if kind & 1:
-                values = old  # a deletion may name no more than the key
-            else:  # an update that comes without the row before it
+        if kind & 1:
+            values = self._sides[side].named_by(values)
+        elif kind == UPDATE_AFTER:
+            old = self._sides[side].replaced_by(values)
+            if old is not None:  # the row before it was not taken back: updates come by key
                 partners = others.matching(seen_from(side, old))
                 self._take(side, UPDATE_BEFORE, old, partners, out)
         self._take(side, kind, values, others.matching(seen_from(side, values)), out)

@@ -56,6 +56,10 @@ class JoinSide(ABC):
         """The row that another one takes the place of, where rows differ by a key."""
         return None
 
+    def named_by(self, values: Values) -> Values:
+        """The row that a removal means, which may have no more than the key filled."""
+        return values
+
     @abstractmethod
     def set_partners(self, values: Values, partners: int) -> None:
         """A row has another number of partners now."""
@@ -103,10 +107,12 @@ class UniqueRows(JoinSide):
     """Rows that differ by a key: {unique key: row} or {unique key: (row, partners)}."""
 
     def __init__(
-        self, state: MapState[Any, Any], counts_partners: bool, unique_key: tuple[int, ...]
-    ):
+        self, state: MapState[Any, Any], counts_partners: bool, unique_key: tuple[int, ...],
+        width: int,
+    ):  # fmt: skip
         super().__init__(state, counts_partners)
         self._key_of = selector(unique_key)
+        self._others = [column for column in range(width) if column not in unique_key]
 
     def add(self, values: Values, partners: int) -> None:
         key = lookup_form(self._key_of(values))
@@ -127,6 +133,11 @@ class UniqueRows(JoinSide):
         old: Values = found[0] if self._counts else found
         return old
 
+    def named_by(self, values: Values) -> Values:
+        if any(values[column] is not None for column in self._others):
+            return values
+        return self.replaced_by(values) or values
+
     def set_partners(self, values: Values, partners: int) -> None:
         self.add(values, partners)
 
@@ -136,4 +147,4 @@ def join_side(ctx: Context, name: str, side: JoinInput, counts_partners: bool) -
     state: Any = ctx.keyed_state(with_ttl(MapStateDescriptor(name), side.ttl_ms))
     if side.unique_key is None:
         return CountedRows(state, counts_partners)
-    return UniqueRows(state, counts_partners, side.unique_key)
+    return UniqueRows(state, counts_partners, side.unique_key, side.width)

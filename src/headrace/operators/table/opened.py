@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.core.operator import Context
+from headrace.core.expressions import Call
+from headrace.core.operator import MIN_TIMESTAMP, Context
 from headrace.core.user_code import RecordFailure, apply_all
+from headrace.operators.functions.clock import set_watermark
 from headrace.operators.table.compiled import Compiled
 from headrace.operators.table.user_functions import FunctionContext
 
@@ -21,6 +23,22 @@ def open_all(holders: Holders, ctx: Context) -> None:
                 holder.open(FunctionContext(ctx))
             except Exception as error:
                 raise RecordFailure(error, "open") from error
+
+
+def ask_for_watermark(holders: Holders) -> bool:
+    """Whether expressions have CURRENT_WATERMARK in them."""
+    return any(
+        isinstance(part, Call) and part.function.name == "CURRENT_WATERMARK"
+        for holder in holders
+        if holder is not None
+        for expression in holder.expressions
+        for part in expression.walk()
+    )
+
+
+def tell_watermark(ctx: Context) -> None:
+    """Let CURRENT_WATERMARK say how far event time has come."""
+    set_watermark(None if ctx.watermark == MIN_TIMESTAMP else ctx.watermark)
 
 
 def close_all(holders: Holders) -> None:

@@ -17,6 +17,7 @@ from headrace.operators.table.keyed_changes import Row
 from headrace.operators.table.window_aggregate import WindowAggregateBase
 from headrace.operators.table.window_contents import Contents
 from headrace.operators.table.window_spec import WindowSpec
+from headrace.operators.windows.panes import NO_WINDOW
 from headrace.operators.windows.slices import CacheProof, KeySlices, SliceMerger
 
 _SLICES = MapStateDescriptor("slices")
@@ -44,6 +45,7 @@ class HoppingAggregateOperator(WindowAggregateBase):
         )
         self._known: dict[Any, KeySlices] = {}
         self._proof = CacheProof(ctx)
+        self._unassigned = ctx.metrics.counter(NO_WINDOW)
 
     def end_batch(self) -> None:
         self._proof.renew()
@@ -66,10 +68,12 @@ class HoppingAggregateOperator(WindowAggregateBase):
         slices = self._key_slices(key)
         for start, together in by_slice.items():
             end = self._first_open_end(start, reached)
-            if end is None:
-                self.drop_late(len(together))
-            else:
+            if end is not None:
                 self._add(slices, start, end, together)
+            elif self.grid.first_end(start) - self.grid.size > start:
+                self._unassigned.inc(len(together))  # it lies between two windows
+            else:
+                self.drop_late(len(together))
 
     def _first_open_end(self, start: int, reached: int) -> int | None:
         """The end of the first window with a slice that is not over yet; None if all are."""
@@ -177,11 +181,7 @@ class CumulatingAggregateOperator(WindowAggregateBase):
             other = self._slices.get(start)
             if other is None:
                 continue
-            contents = (
-                other
-                if contents is None
-                else self.contents.merge(contents, self.contents.copied(other))
-            )
+            contents = other if contents is None else self.contents.merge(contents, other)
             self._slices.put(begin, contents)
             self._slices.remove(start)
         return contents

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 from headrace.core import logical_types as lt
+from headrace.core.expressions import columns_of
 from headrace.core.table_connector import ChangelogMode
 from headrace.errors import InvalidQuery
 from headrace.graph.relations import (
@@ -14,6 +15,7 @@ from headrace.graph.relations import (
     SEMI,
     Aggregate,
     Deduplicate,
+    Filter,
     FromChangelog,
     IntervalJoin,
     Join,
@@ -30,6 +32,7 @@ from headrace.graph.relations import (
     WindowAggregate,
     WindowJoin,
 )
+from headrace.plan.relational.upsert_keys import upsert_keys
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,20 @@ def kinds_of(mode: ChangelogMode) -> Kinds:
 
 
 @_kinds.register
+def _(relation: Filter, inputs: Sequence[Kinds]) -> Kinds:
+    below = inputs[0]
+    # A row can be kept before an update and not after it, which deletes it.
+    return Kinds(below.updates, below.deletes or (below.updates and not is_about_key(relation)))
+
+
+def is_about_key(relation: Filter) -> bool:
+    """Whether an update cannot change that a row is kept."""
+    keys = upsert_keys(relation.input)
+    read = columns_of(relation.condition)
+    return bool(keys) and all(read <= key for key in keys)
+
+
+@_kinds.register
 def _(relation: Aggregate, inputs: Sequence[Kinds]) -> Kinds:
     changing = not inputs[0].insert_only
     return Kinds(updates=bool(relation.calls), deletes=changing)
@@ -114,7 +131,9 @@ def _(relation: WindowAggregate, inputs: Sequence[Kinds]) -> Kinds:
 @_kinds.register
 def _(relation: Join, inputs: Sequence[Kinds]) -> Kinds:
     if relation.kind in (INNER, SEMI):
-        return inputs[0] | inputs[1]
+        both = inputs[0] | inputs[1]
+        # A row can have a partner before an update and none after it.
+        return Kinds(both.updates, both.deletes or both.updates)
     return ALL
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from headrace.core.config import parse_duration
-from headrace.core.expressions import columns_of
 from headrace.core.table_connector import APPEND, RETRACT, ChangelogMode
 from headrace.errors import InvalidQuery
 from headrace.graph.relations import (
@@ -25,7 +24,13 @@ from headrace.graph.relations import (
     ToChangelog,
     WindowTable,
 )
-from headrace.plan.relational.change_kinds import Kinds, operator_name, own_kinds, producer
+from headrace.plan.relational.change_kinds import (
+    Kinds,
+    is_about_key,
+    operator_name,
+    own_kinds,
+    producer,
+)
 from headrace.plan.relational.upsert_keys import Keys, upsert_keys
 
 _FORWARDING = (Project, AssignWatermark, Correlate, LookupJoin, WindowTable)
@@ -173,7 +178,7 @@ def _needs_of(
         return own
     if isinstance(relation, SetOperation) and relation.kind == "union" and relation.all:
         return own
-    if isinstance(relation, Filter) and _is_about_key(relation):
+    if isinstance(relation, Filter) and is_about_key(relation):
         return own
     if isinstance(relation, TemporalJoin):
         return own if position == 0 else _Needs(before=False)
@@ -181,13 +186,6 @@ def _needs_of(
         return _Needs("UPDATE_BEFORE" in dict(relation.operations))
     # A condition can hold for a row before an update and not after it; state is kept by rows.
     return _Needs(before=True)
-
-
-def _is_about_key(relation: Filter) -> bool:
-    """Whether an update cannot change that a row is kept."""
-    keys = upsert_keys(relation.input)
-    read = columns_of(relation.condition)
-    return bool(keys) and all(read <= key for key in keys)
 
 
 def _needs_of_sink(relation: Insert, kinds: Kinds, materialized: set[int]) -> _Needs:

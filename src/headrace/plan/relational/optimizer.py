@@ -15,6 +15,7 @@ from headrace.plan.relational.recognise_lookup_joins import recognise_lookup_joi
 from headrace.plan.relational.recognise_ranks import recognise_ranks
 from headrace.plan.relational.recognise_window_aggregates import recognise_window_aggregates
 from headrace.plan.relational.recognise_window_joins import recognise_window_joins
+from headrace.plan.relational.share_equal_parts import share_equal_parts
 from headrace.plan.relational.simplify import simplify
 
 Rule = Callable[[Relation], Relation]
@@ -33,6 +34,7 @@ RULES: tuple[Rule, ...] = (
     prune_columns,  # last: rules above look at columns that nobody reads in the end
     merge_projects,
     simplify,  # what was put together may be constant now
+    share_equal_parts,  # at the end: rules above make the same of the same
 )
 
 

@@ -54,14 +54,21 @@ def _number(rule: DecimalRule) -> Callable[[Sequence[Expression]], LogicalType |
             isinstance(type, EXACT) for type in pair
         ):
             return rule(as_decimal(left), as_decimal(right))
-        return common_type(pair)
+        return _common_number(left, right)
 
     return result
 
 
+def _common_number(left: LogicalType, right: LogicalType) -> LogicalType | None:
+    """Of FLOAT and DOUBLE Flink takes the one on the left."""
+    if isinstance(left, lt.APPROXIMATE) and isinstance(right, lt.APPROXIMATE):
+        return left
+    return common_type((left, right))
+
+
 def _alike_if_real(arguments: Sequence[Expression]) -> Sequence[Expression]:
     """Numbers that meet a FLOAT or DOUBLE become one; exact ones meet as they are."""
-    shared = common_type([argument.type for argument in arguments])
+    shared = _common_number(arguments[0].type, arguments[1].type)
     if not isinstance(shared, lt.APPROXIMATE):
         return arguments
     return [cast(argument, shared.with_nullable(argument.type.nullable)) for argument in arguments]

@@ -313,6 +313,7 @@ FUNCTIONS = (
         doc="Seconds since 1970 as text in the session's time zone.",
         signatures=(signature(BIGINT, optional=(TEXT,)),),
         result=STRING,
+        nullable=True,
         meaning=temporal.from_unixtime,
         by_type=True,
         examples=(example(44, gives="1970-01-01 00:00:44"), example(44, "yyyy", gives="1970")),

@@ -30,7 +30,8 @@ def insert(lowering: Lowering, relation: Insert) -> int:
         )  # fmt: skip
         node = lowering.operator("SinkMaterializer", (keyed,), upsert)
     elif lowering.mode(relation.input).updates_before and not accepted.updates_before:
-        node = lowering.operator("DropUpdateBefore", (node,), DropUpdateBeforeOperator())
+        dropping = DropUpdateBeforeOperator(relation.primary_key)
+        node = lowering.operator("DropUpdateBefore", (node,), dropping)
     return lowering.builder.add(
         SinkNode, f"Sink: {'.'.join(relation.path)}", (node,), operator=relation.sink.operator()
     )

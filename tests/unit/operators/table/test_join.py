@@ -99,6 +99,14 @@ def test_updates_by_key_take_the_row_before_back():
     assert upserts.left(I("a", 1), UA("a", 2)) == ["+I[a, 1, a, 7]", "+U[a, 2, a, 7]"]
 
 
+def test_an_insert_is_believed_even_if_the_key_is_there_already():
+    driven = Paired(join("inner", left=BY_FIRST))
+    driven.right(I("a", 7))
+    assert driven.left(I("a", 1), I("a", 2), D("a", 2)) == [
+        "+I[a, 1, a, 7]", "+I[a, 2, a, 7]", "-D[a, 2, a, 7]",
+    ]  # fmt: skip
+
+
 def test_rows_of_a_side_are_forgotten_after_their_time():
     driven = Paired(join("inner", left=JoinInput(2, ttl_ms=100)))
     driven.left(I("a", 1))

@@ -6,11 +6,19 @@ import datetime
 
 import pytest
 
-from headrace.core.expressions import Column, TableCall, TableFunction, UserFunction
+from headrace.core.expressions import (
+    Call,
+    Column,
+    ScalarFunction,
+    TableCall,
+    TableFunction,
+    UserFunction,
+)
 from headrace.core.logical_types import INT, STRING, DateType, Field
-from headrace.core.operator import Batch
+from headrace.core.operator import MIN_TIMESTAMP, Batch
 from headrace.core.rows import Row
 from headrace.errors import HeadraceError
+from headrace.operators.functions.clock import current_watermark
 from headrace.operators.table.calc import CalcOperator
 from headrace.operators.table.correlate import CorrelateOperator
 from headrace.operators.table.from_changelog import FromChangelogOperator
@@ -174,3 +182,16 @@ def test_with_an_interval_of_zero_a_watermark_follows_its_row():
     assert heard.said == [
         ([rows[0]], [20]), 15, (rows[1:3], [10, 30]), 25, ([rows[3]], [1]),
     ]  # fmt: skip
+
+
+def test_current_watermark():
+    function = ScalarFunction(
+        name="CURRENT_WATERMARK", meaning=current_watermark, strict=False, deterministic=False
+    )
+    operator, heard = CalcOperator([Call(TIME, function, (Column(TIME, 1),))]), _Heard()
+    heard.watermark = MIN_TIMESTAMP
+    operator.open(heard)
+    operator.receive(0, Batch([I("a", 1)], [0]))
+    heard.watermark = 7
+    operator.receive(0, Batch([I("a", 1)], [0]))
+    assert heard.said == [([I(None)], [0]), ([I(7 * MS)], [0])]
