@@ -26,10 +26,10 @@ SHARED = Path(__file__).resolve().parents[3] / "shared" / "nexmark"
 EVENTS = 100_000
 
 
-def generate(folder: Path) -> Path:
-    """The events whose right answers are known."""
+def generate(folder: Path, events: int = EVENTS) -> Path:
+    """Events; of as many as by default the right answers are known."""
     program = SHARED / "gen_nexmark.py"
-    subprocess.run([sys.executable, str(program), str(EVENTS), str(folder)], check=True)
+    subprocess.run([sys.executable, str(program), str(events), str(folder)], check=True)
     return folder
 
 

@@ -104,7 +104,7 @@ def from_arrow(column: pa.Array | pa.ChunkedArray, type: LogicalType) -> list[An
         case TimestampType() | LocalZonedTimestampType():
             return _nanoseconds(column)
         case DateType():
-            return column.cast(pa.int32()).to_pylist()
+            return _listed(column.cast(pa.int32()))
         case DayTimeIntervalType():
             return _scaled(column.cast(pa.duration("us")).cast(pa.int64()), lambda us: us // 1000)
         case ArrayType(element=element):
@@ -115,7 +115,12 @@ def from_arrow(column: pa.Array | pa.ChunkedArray, type: LogicalType) -> list[An
             return _maps(column, element, IntType())
         case RowType(fields=fields):
             return _rows(column, [field.type for field in fields])
-    return column.to_pylist()
+    return _listed(column)
+
+
+def _listed(column: pa.Array) -> list[Any]:
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 def _scaled(column: pa.Array, by: Callable[[int], int]) -> list[Any]:
@@ -124,13 +129,13 @@ def _scaled(column: pa.Array, by: Callable[[int], int]) -> list[Any]:
 
 def _nanoseconds(column: pa.Array) -> list[Any]:
     if pa.types.is_integer(column.type):
-        return column.to_pylist()
+        return _listed(column)
     values = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
     if not len(values):
         return []
     bounds = pc.min_max(values).as_py()
     if bounds["min"] is not None and bounds["min"] > _EARLIEST and bounds["max"] < _LATEST:
-        return pc.multiply(values, 1000).to_pylist()
+        return _listed(pc.multiply(values, 1000))
     return _scaled(values, lambda us: us * 1000)
 
 

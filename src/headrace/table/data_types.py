@@ -181,9 +181,7 @@ class _Timed(AtomicType):
     """A type with digits of a second."""
 
     default = 6
-    made: type[
-        lt.TimeType | lt.TimestampType | lt.LocalZonedTimestampType | lt.ZonedTimestampType
-    ]
+    made: type[lt.TimeType | lt.TimestampType | lt.LocalZonedTimestampType | lt.ZonedTimestampType]
 
     def __init__(self, precision: int = 6, nullable: bool = True) -> None:
         super().__init__(nullable)

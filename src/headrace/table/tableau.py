@@ -40,7 +40,7 @@ class Tableau:
     def lines(self, changes: Iterable[tuple[Any, ...]]) -> Iterator[str]:
         names = [field.name for field in self._fields]
         heads = ["op", *names] if self._with_kinds else names
-        texts = (self._texts(change) for change in changes)
+        texts: Iterator[list[str]] = (self._texts(change) for change in changes)
         if self._fixed:
             widths = [2] * self._with_kinds + [_fixed_width(field) for field in self._fields]
         else:

@@ -155,11 +155,11 @@ def logical_type_of_stream(info: TypeInformation) -> lt.LogicalType:
             return lt.RowType.of(*(logical_type_of_stream(t) for t in info.get_field_types()))
         case MapTypeInfo():
             return lt.MapType(
-                logical_type_of_stream(info.key_type),
-                logical_type_of_stream(info.value_type),
+                logical_type_of_stream(info.key_type_info),
+                logical_type_of_stream(info.value_type_info),
             )
         case ListTypeInfo():
-            return lt.ArrayType(logical_type_of_stream(info.element_type))
+            return lt.ArrayType(logical_type_of_stream(info.elem_type))
         case PrimitiveArrayTypeInfo() | BasicArrayTypeInfo() | ObjectArrayTypeInfo():
             return _array(info)
     return lt.RawType()

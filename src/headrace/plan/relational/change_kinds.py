@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 from headrace.core import logical_types as lt
-from headrace.core.expressions import columns_of
+from headrace.core.expressions import Column, columns_of
 from headrace.core.table_connector import ChangelogMode
 from headrace.errors import InvalidQuery
 from headrace.graph.relations import (
@@ -32,6 +32,7 @@ from headrace.graph.relations import (
     WindowAggregate,
     WindowJoin,
 )
+from headrace.plan.relational.equi import equi_condition
 from headrace.plan.relational.upsert_keys import upsert_keys
 
 
@@ -139,7 +140,30 @@ def _(relation: Join, inputs: Sequence[Kinds]) -> Kinds:
 
 @_kinds.register
 def _(relation: TemporalJoin, inputs: Sequence[Kinds]) -> Kinds:
+    if lt.is_rowtime(relation.left.types[relation.time]):
+        _check_versions(relation)
     return inputs[0]
+
+
+def _check_versions(relation: TemporalJoin) -> None:
+    """Versions of a row are told apart by its key, which the join must compare."""
+    keys = upsert_keys(relation.right)
+    _, right, _, _ = equi_condition(relation.condition, len(relation.left.schema))
+    compared = {key.index for key in right if isinstance(key, Column)}
+    if not keys:
+        raise InvalidQuery(
+            "a temporal join by event time needs a primary key in its versioned table",
+            hint="declare PRIMARY KEY (…) NOT ENFORCED, or keep the last row of each key by "
+            "ROW_NUMBER in a view",
+        )
+    if not any(key <= compared for key in keys):
+        names = " or ".join(
+            ", ".join(relation.right.names[index] for index in sorted(key)) for key in keys
+        )
+        raise InvalidQuery(
+            f"a temporal join needs an equality with the whole key of its versioned table: {names}",
+            hint="compare each column of the key in ON",
+        )
 
 
 @_kinds.register(IntervalJoin)

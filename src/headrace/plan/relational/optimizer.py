@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from headrace.graph.relations import Relation
+from headrace.plan.relational.drop_idle_watermarks import drop_idle_watermarks
 from headrace.plan.relational.materialize_times import materialize_times
 from headrace.plan.relational.merge_projects import merge_projects
 from headrace.plan.relational.prune_columns import prune_columns
@@ -30,6 +31,8 @@ RULES: tuple[Rule, ...] = (
     materialize_times,  # the joins that are left are regular ones
     recognise_ranks,
     recognise_window_aggregates,
+    drop_idle_watermarks,  # before filters reach the sources: they cannot pass a watermark
+    push_filters,
     push_into_sources,
     prune_columns,  # last: rules above look at columns that nobody reads in the end
     merge_projects,

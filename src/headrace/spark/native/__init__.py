@@ -9,16 +9,17 @@ from headrace.graph.relations import (
     LookupJoin,
     Over,
     Rank,
+    Relation,
     TemporalJoin,
     WindowAggregate,
     WindowJoin,
     WindowTable,
 )
 from headrace.spark.native import aggregates, joins, windows
-from headrace.spark.native.frames import Frames, named
+from headrace.spark.native.frames import Frames, Rule, named
 from headrace.spark.native.types import NotNative
 
-RULES = {
+RULES: dict[type[Relation], Rule] = {
     Aggregate: aggregates.aggregate,
     Over: aggregates.over,
     Rank: aggregates.rank,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
 
 from headrace.core.expressions import (
     Call,
@@ -76,7 +76,7 @@ class Expressions:
         name = f"headrace_python_{next(_numbers)}"
         types = {part.index: part.type for part in moved.walk() if isinstance(part, Column)}
         body = _body(moved, [types[index] for index in sorted(types)] or [INT])
-        function = arrow_udf(body, spark_type(expression.type))
+        function: Any = arrow_udf(body, spark_type(expression.type))
         if not _is_deterministic(expression):
             function = function.asNondeterministic()
         self._session.udf.register(name, function)
@@ -112,12 +112,7 @@ def _body(expression: Expression, types: list[LogicalType]) -> Callable[..., Any
             lists = [from_arrow(part, type) for part, type in zip(parts, types, strict=True)]
             yield to_arrow([value((0, *row)) for row in zip(*lists, strict=True)], result)
 
-    evaluate.__annotations__ = _annotations(len(types))
+    # Spark reads from the annotations how the function wants its columns.
+    taken: Any = Iterator[pa.Array] if len(types) == 1 else Iterator[tuple[pa.Array, ...]]
+    evaluate.__annotations__ = {"batches": taken, "return": Iterator[pa.Array]}
     return evaluate
-
-
-def _annotations(columns: int) -> dict[str, Any]:
-    """Spark reads from the annotations how the function wants its columns."""
-    several = tuple[tuple(pa.Array for _ in range(columns))]  # type: ignore[misc]
-    taken = pa.Array if columns == 1 else several
-    return {"batches": Iterator[taken], "return": Iterator[pa.Array]}

@@ -81,7 +81,8 @@ def _scan(frames: Frames, scan: Scan) -> DataFrame:
         f"CAST({quoted(field.name)} AS {spark_type(field.type)}) AS {column(index)}"
         for index, field in enumerate(scan.schema)
     ]
-    return frame.selectExpr(*typed)
+    chosen: DataFrame = frame.selectExpr(*typed)
+    return chosen
 
 
 def _values(frames: Frames, values: Values) -> DataFrame:

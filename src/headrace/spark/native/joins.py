@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import expr
 
@@ -25,7 +27,7 @@ from headrace.graph.relations import (
     TemporalJoin,
     WindowJoin,
 )
-from headrace.plan.relational.equi import equi_condition
+from headrace.plan.relational.equi import column_keys, equi_condition
 from headrace.spark.native.expressions import column
 from headrace.spark.native.frames import Frames, renamed
 from headrace.spark.native.types import NotNative
@@ -50,9 +52,6 @@ def _joined(
 def join(frames: Frames, relation: Join) -> DataFrame:
     left, right = frames.frame(relation.left), frames.frame(relation.right)
     condition = None if relation.condition is None else frames.text(relation.condition)
-    if relation.null_aware and condition is not None:
-        # What NOT IN means: not known to be different is not different.
-        condition = f"({condition}) OR ({condition}) IS NULL"
     return _joined(frames, left, right, relation.kind, condition)
 
 
@@ -104,11 +103,12 @@ def temporal_join(frames: Frames, relation: TemporalJoin) -> DataFrame:
         return _joined(frames, left, right, relation.kind, frames.text(relation.condition))
     versions, version_time, keys = _versions(relation.right)
     width, right_width = len(relation.left.schema), len(relation.right.schema)
-    left_keys, right_keys, _, rest = equi_condition(relation.condition, width)
+    left_equal, right_equal, _, rest = equi_condition(relation.condition, width)
+    left_keys, right_keys = column_keys(left_equal), column_keys(right_equal)
+    if left_keys is None or right_keys is None:
+        raise NotNative("keys of a temporal join that are no columns")
     if set(right_keys) != set(keys):
         raise NotNative("the join's keys are not those of the versioned table")
-    if any(not isinstance(key, int) for key in (*left_keys, *right_keys)):
-        raise NotNative("keys of a temporal join that are no columns")
     right = renamed(frames.frame(versions), width)
     wanted = [column(width + at) for at in range(right_width)]
     left = frames.frame(relation.left)
@@ -124,7 +124,7 @@ def temporal_join(frames: Frames, relation: TemporalJoin) -> DataFrame:
 
 
 def _as_of(
-    left: DataFrame, right: DataFrame, left_keys: list[int], right_keys: list[int],
+    left: DataFrame, right: DataFrame, left_keys: Sequence[int], right_keys: Sequence[int],
     left_time: int, right_time: int,
 ) -> DataFrame:  # fmt: skip
     """The left rows with a column `version`: a struct of the right row, or NULL."""

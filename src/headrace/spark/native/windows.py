@@ -27,9 +27,11 @@ def window_table(frames: Frames, relation: WindowTable) -> DataFrame:
     if is_proctime(time):
         raise NotNative("windows of processing time")
     return made.selectExpr(
-        *map(column, range(width)), f"{_START} AS {column(width)}", f"{_END} AS {column(width + 1)}",
+        *map(column, range(width)),
+        f"{_START} AS {column(width)}",
+        f"{_END} AS {column(width + 1)}",
         f"{end_time} AS {column(width + 2)}",
-    )  # fmt: skip
+    )
 
 
 def _windowed(frame: DataFrame, window: Window, time: int, width: int) -> DataFrame:

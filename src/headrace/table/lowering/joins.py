@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from headrace.core.expressions import Expression
 from headrace.core.logical_types import is_proctime, is_rowtime
 from headrace.errors import InvalidQuery
@@ -52,8 +54,7 @@ def join(lowering: Lowering, relation: Join) -> int:
     parallelism = None if left else 1
     if relation.kind in (SEMI, ANTI):
         semi = SemiJoinOperator(
-            sides[0], sides[1], rest, anti=relation.kind == ANTI,
-            null_aware=relation.null_aware, **options,
+            sides[0], sides[1], rest, anti=relation.kind == ANTI, **options,
         )  # fmt: skip
         return lowering.operator("SemiJoin", inputs, semi, parallelism)
     operator = JoinOperator(relation.kind, sides[0], sides[1], rest, **options)
@@ -108,8 +109,11 @@ def temporal_join(lowering: Lowering, relation: TemporalJoin) -> int:
         )
     inputs = _keyed(lowering, relation, left, right)
     width = len(relation.right.schema)
-    options = {"null_safe": null_safe, "time": lowering.time_column(relation.left),
-               "ttl_ms": lowering.settings.ttl_ms or 0}  # fmt: skip
+    options: dict[str, Any] = {
+        "null_safe": null_safe,
+        "time": lowering.time_column(relation.left),
+        "ttl_ms": lowering.settings.ttl_ms or 0,
+    }
     outer = relation.kind == LEFT
     if is_proctime(relation.left.types[relation.time]):
         clock = ProcessingTimeTemporalJoinOperator(outer, width, rest, **options)

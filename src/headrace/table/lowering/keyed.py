@@ -151,7 +151,10 @@ def sort(lowering: Lowering, relation: Sort) -> int:
     types = relation.input.types
     if not relation.keys and lowering.mode(relation.input).insert_only:
         return lowering.operator(
-            "Limit", (lowering.by_columns(node, (), types, "LIMIT"),), LimitOperator(relation.offset, relation.fetch), 1
+            "Limit",
+            (lowering.by_columns(node, (), types, "LIMIT"),),
+            LimitOperator(relation.offset, relation.fetch),
+            1,
         )
     if relation.fetch is None and not _sorts_everything(lowering):
         return _temporal_sort(lowering, relation, node)

@@ -1,0 +1,73 @@
+"""Expressions of the Table API: columns, constants, and all that can be made of them."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from headrace.sql import unresolved as un
+from headrace.table.expression_aggregates import AggregateExpressions
+from headrace.table.expression_collections import CollectionExpressions
+from headrace.table.expression_json import (
+    JsonExistsOnError,
+    JsonExpressions,
+    JsonOnNull,
+    JsonQueryOnEmptyOrError,
+    JsonQueryWrapper,
+    JsonType,
+    JsonValueOnEmptyOrError,
+)
+from headrace.table.expression_numbers import NumberExpressions
+from headrace.table.expression_strings import StringExpressions
+from headrace.table.expression_times import TimeExpressions, TimeIntervalUnit, TimePointUnit
+
+__all__ = [
+    "Expression",
+    "JsonExistsOnError",
+    "JsonOnNull",
+    "JsonQueryOnEmptyOrError",
+    "JsonQueryWrapper",
+    "JsonType",
+    "JsonValueOnEmptyOrError",
+    "TimeIntervalUnit",
+    "TimePointUnit",
+]
+
+T = TypeVar("T")
+
+
+class Expression(
+    NumberExpressions,
+    StringExpressions,
+    TimeExpressions,
+    CollectionExpressions,
+    JsonExpressions,
+    AggregateExpressions,
+    Generic[T],
+):
+    """A column, a constant or a function of such.
+
+    >>> from headrace.table.expressions import col
+    >>> str((col("price") * 2).alias("double"))
+    'TIMES(price, 2) AS double'
+    """
+
+    def __str__(self) -> str:
+        return _text(self._node)
+
+    def __repr__(self) -> str:
+        return f"<Expression {self}>"
+
+
+def _text(node: un.Unresolved) -> str:
+    match node:
+        case un.Value(value=value):
+            return repr(value)
+        case un.Alias(operand=operand, name=name, more=more):
+            return f"{_text(operand)} AS {', '.join((name, *more))}"
+        case un.Apply(function=function, arguments=arguments):
+            return f"{function}({', '.join(map(_text, arguments))})"
+        case un.UserApply(function=user, arguments=arguments):
+            return f"{user.name}({', '.join(map(_text, arguments))})"
+        case un.CastTo(operand=operand, type=type):
+            return f"CAST({_text(operand)} AS {type})"
+    return str(node)

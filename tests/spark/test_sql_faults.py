@@ -1,0 +1,124 @@
+"""SQL jobs that are killed, saved and started again: the table they make is the same."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.state import read_savepoint
+from tests.spark import nexmark
+from tests.spark.conftest import visible, wait_until
+from tests.spark.sql_fault_jobs import KEYS, process, result, rows_of, start
+from tests.spark.test_nexmark import native
+
+pytestmark = pytest.mark.skipif(
+    not nexmark.SHARED.exists(), reason="Nexmark is not beside this tree"
+)
+PARTS = 8
+STEPS = {
+    "q4": ("state-files.after@1", "sink-commit.before@3"),
+    "q9": ("journal.before@2", "commit-log.after@4"),
+    "q18": ("sink-pre-commit.after@1", "commit-log.before@3"),
+}
+"""The end of a life, and of the next; a third is ended at any moment."""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("nexmark-small")
+    every = nexmark.generate(folder / "all", events=24_000)
+    return nexmark.cut(every, folder / "cut", PARTS, random.Random(5))
+
+
+def prepared(folder: Path, data: Path) -> Path:
+    folder.mkdir()
+    (folder / "out").mkdir()
+    shutil.copytree(data, folder / "data")
+    return folder
+
+
+def wanted(query: str, data: Path) -> tuple[tuple[int, ...], dict[Any, Any]]:
+    """Where the key is, and the table that Spark alone makes of all files at once."""
+    fields, rows = native(query, data)
+    names = [field.name for field in fields]
+    key = tuple(names.index(name) for name in KEYS[query])
+    return key, {tuple(row[at] for at in key): tuple(row) for row in rows}
+
+
+def killed_at(folder: Path, query: str, step: str) -> None:
+    mark = folder / "died"
+    life = process(folder, query, HEADRACE_CRASH_AT=step, HEADRACE_CRASH_MARK=str(mark))
+    _, messages = life.communicate(timeout=240)
+    assert life.returncode == -signal.SIGKILL, messages[-3000:]
+    assert (folder / f"died.{step}").exists()
+
+
+def killed_after(folder: Path, query: str, commits: int, pause: float) -> None:
+    """SIGKILL of all its processes a moment after so many files have been committed."""
+    before = len(visible(folder / "out"))
+    with process(folder, query) as life:
+        wait_until(
+            lambda: life.poll() is not None or len(visible(folder / "out")) >= before + commits, 120
+        )
+        with suppress(ProcessLookupError):
+            wait_until(lambda: True, pause)
+            os.killpg(life.pid, signal.SIGKILL)
+        life.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("query", STEPS)
+def test_killed_in_mid_query(tmp_path: Path, data: Path, query: str) -> None:
+    key, table = wanted(query, data)
+    folder = prepared(tmp_path / query, data)
+    for step in STEPS[query]:
+        killed_at(folder, query, step)
+        assert result(folder, key) != table
+    chance = random.Random(query)
+    killed_after(folder, query, chance.randint(1, 2), chance.random())
+    last = process(folder, query)
+    printed, messages = last.communicate(timeout=240)
+    assert printed.endswith("finished\n"), messages[-3000:]
+    assert result(folder, key) == table
+    assert not [path.name for path in (folder / "out").iterdir() if path.name.startswith(".")]
+
+
+def test_saved_and_resumed_at_another_parallelism(tmp_path: Path, data: Path) -> None:
+    """The operators of an unchanged query have the same uids, so their state is found again."""
+    key, table = wanted("q9", data)
+    folder = prepared(tmp_path / "q9", data)
+    inbox, out = folder / "data" / "csv", folder / "out"
+    for path in (later := sorted(inbox.iterdir())[PARTS // 2 :]):
+        path.rename(folder / path.name)
+    first = start(folder, "q9", 2, run="first", watched=True)
+    half = wanted("q9", folder / "data")[1]
+    wait_until(lambda: result(folder, key) == half, 120)
+    saved = first.stop_with_savepoint(False, str(folder / "savepoints")).result(120)
+    first.get_job_execution_result().result(60)
+    check_state(saved)
+    for path in later:
+        (folder / path.name).rename(path)
+    committed = {path.name for path in visible(out)}
+    second = start(folder, "q9", 3, run="second", watched=True,
+                   options={"execution.state-recovery.path": saved})  # fmt: skip
+    wait_until(lambda: result(folder, key) == table, 120)
+    second.cancel().result(60)
+    assert result(folder, key) == table
+    # What was sent before the savepoint is not sent again.
+    sent = [row for path in visible(out) if path.name not in committed for row in rows_of(path)]
+    assert 0 < len(sent) < len(table)
+
+
+def check_state(saved: str) -> None:
+    """A savepoint of SQL shows its operators and what they hold."""
+    with read_savepoint(saved) as reader:
+        held = {info.name: info for info in reader.operators()}
+        print(held)
