@@ -50,6 +50,7 @@ examples-vs-pyflink: setup java peer ## Run PyFlink's examples on both engines a
 
 docs: setup ## Write the pages of docs/ that are generated
 	@$(PY) -m headrace.parity --docs
+	@$(PY) -m headrace.sql.functions.page docs/sql-functions.md
 
 pictures: setup ## Draw the pictures of docs/
 	@$(PY) docs/pictures/draw_windows.py

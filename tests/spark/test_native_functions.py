@@ -18,6 +18,7 @@ from headrace.errors import InvalidQuery
 from headrace.operators.functions.dates import read_timestamp
 from headrace.operators.table.compiled import compiled_value
 from headrace.spark.native.expressions import Expressions
+from headrace.spark.native.types import NotNative
 from headrace.sql import functions
 from headrace.sql.functions.conversion import can_cast_explicitly, cast
 from headrace.sql.functions.row import Typed
@@ -85,11 +86,19 @@ def examples() -> Iterator[Expression]:
                 )
 
 
+class OnlyNative(Expressions):
+    """Refuses what would run in Python."""
+
+    def _call_of_python(self, expression: Expression) -> str:
+        raise NotNative(str(expression))
+
+
 def native(session: SparkSession, expression: Expression) -> str | None:
     """Its text, if nothing in it runs in Python."""
-    writer = Expressions(session)
-    text = writer._native(expression)
-    return None if text is None or writer.in_python else text
+    try:
+        return OnlyNative(session).text(expression)
+    except NotNative:
+        return None
 
 
 def same(got: Any, expected: Any) -> bool:

@@ -126,6 +126,9 @@ class _Translation:
             return f"(?P={name[1]})"
         if char in ("G", "X", "N"):
             raise Unsupported(f"\\{char} in regular expressions", hint="Write it in other words.")
+        if char in ("b", "B"):  # Boundaries of words know all letters, other than \w.
+            self._at += 2
+            return f"(?u:\\{char})"
         if char in _SIMPLE_ESCAPES:
             self._at += 2
             return _SIMPLE_ESCAPES[char]

@@ -14,7 +14,7 @@ from headrace.errors import InvalidQuery
 from headrace.operators.functions import json_text
 from headrace.operators.functions.dates import timestamp_text
 from headrace.operators.functions.json_text import Fragment, InvalidJson, written
-from headrace.operators.functions.numbers import double_text, float_text
+from headrace.operators.functions.numbers import double_text
 from headrace.operators.functions.text_forms import writer
 
 JSON = lt.RawType("json")
@@ -46,8 +46,9 @@ def _plain(type: LogicalType) -> Convert:
     if type.with_nullable(True) == JSON:
         return Fragment
     if isinstance(type, lt.APPROXIMATE):
-        text = float_text if isinstance(type, lt.FloatType) else double_text
-        return lambda value: Decimal(text(value)) if math.isfinite(value) else text(value)
+        return lambda value: (
+            Decimal(double_text(value)) if math.isfinite(value) else double_text(value)
+        )
     if isinstance(type, (lt.BooleanType, *lt.CHARACTERS, *lt.NUMERIC, lt.NullType)):
         return _unchanged
     if isinstance(type, lt.BINARIES):
@@ -61,11 +62,8 @@ def _plain(type: LogicalType) -> Convert:
 
 
 def _iso_text(nanos: int) -> str:
-    """With as many groups of three digits behind the point as there are."""
-    text = timestamp_text(nanos, 9).replace(" ", "T")
-    while text.endswith("000") and "." in text:
-        text = text[:-3].removesuffix(".")
-    return text
+    """With as many digits behind the point as there are."""
+    return timestamp_text(nanos, 9).replace(" ", "T").rstrip("0").removesuffix(".")
 
 
 def _nested(type: LogicalType) -> Convert:

@@ -100,7 +100,8 @@ def _similar_character(char: str) -> str:
         return ".*"
     if char == "_":
         return "."
-    return char if char in "()|+*?{},0123456789" else re.escape(char)
+    # A dot and a caret mean to Flink what they mean in regular expressions.
+    return char if char in "()|+*?{},.^0123456789" else re.escape(char)
 
 
 def _character_class(pattern: str, start: int, mark: str | None) -> tuple[str, int]:

@@ -65,7 +65,7 @@ def instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int:
 
 
 def locate(part: str, text: str, start: int = 1) -> int:
-    return text.find(part, max(start - 1, 0)) + 1
+    return text.find(part, max(start - 1, 0)) + 1 if part else 1
 
 
 def overlay(text: str, replacement: str, start: int, length: int | None = None) -> str:

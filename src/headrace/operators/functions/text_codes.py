@@ -24,7 +24,9 @@ def to_base64(text: str | bytes) -> str:
 
 def from_base64(text: str) -> str:
     try:
-        return base64.b64decode(text, validate=True).decode(errors="replace")
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True).decode(
+            errors="replace"
+        )
     except binascii.Error:
         raise ValueError(f"{text!r} is no text in base 64") from None
 
@@ -106,7 +108,8 @@ def _url_part(found: re.Match[str], part: str) -> str | None:
     authority, query = found["authority"], found["query"]
     user, _at, address = (authority or "").rpartition("@")
     if part == "HOST":
-        return address if address.startswith("[") else address.partition(":")[0]
+        host, bracket, _port = address.partition("]")
+        return host + bracket if bracket else address.partition(":")[0]
     if part == "USERINFO":
         return user if _at else None
     if part == "FILE":

@@ -26,6 +26,7 @@ from headrace.operators.table.compiled import compiled_value
 from headrace.spark.native.types import NotNative, is_held_as_meant, literal_text, spark_type
 
 _numbers = itertools.count(1)
+_arrow_udf: Any = arrow_udf  # its overloads do not know what annotations say
 
 
 def column(index: int) -> str:
@@ -76,7 +77,7 @@ class Expressions:
         name = f"headrace_python_{next(_numbers)}"
         types = {part.index: part.type for part in moved.walk() if isinstance(part, Column)}
         body = _body(moved, [types[index] for index in sorted(types)] or [INT])
-        function: Any = arrow_udf(body, spark_type(expression.type))
+        function = _arrow_udf(body, spark_type(expression.type))
         if not _is_deterministic(expression):
             function = function.asNondeterministic()
         self._session.udf.register(name, function)

@@ -34,8 +34,15 @@ FAMILIES: tuple[str, ...] = (
 @cache
 def all_rows() -> tuple[FunctionRow, ...]:
     """The rows of all families. Loaded when first asked for: modules import each other's rows."""
-    modules = (import_module(f"{__name__}.{family}") for family in FAMILIES)
-    return tuple(row for module in modules for row in module.FUNCTIONS)
+    return tuple(row for rows in families().values() for row in rows)
+
+
+def families() -> dict[str, tuple[FunctionRow, ...]]:
+    """The rows of each family by what it is about."""
+    return {
+        family.replace("_", " ").capitalize(): import_module(f"{__name__}.{family}").FUNCTIONS
+        for family in FAMILIES
+    }
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.core.expressions import Expression
+from headrace.core.expressions import Expression, Literal
 from headrace.core.logical_types import (
     BOOLEAN,
     INT,
@@ -12,6 +12,7 @@ from headrace.core.logical_types import (
     LogicalType,
     MapType,
 )
+from headrace.errors import InvalidQuery
 from headrace.operators.functions import printf, strings
 from headrace.sql.functions import text_parts
 from headrace.sql.functions.parameters import ANY, BINARY, INTEGER, TEXT
@@ -31,6 +32,13 @@ from headrace.sql.functions.type_rules import common_type
 
 def _common_after_first(arguments: Sequence[Expression]) -> LogicalType | None:
     return common_type([argument.type for argument in arguments[1:]])
+
+
+def _counted(arguments: Sequence[Expression]) -> Sequence[Expression]:
+    index = arguments[0]
+    if isinstance(index, Literal) and index.value is not None and index.value < 0:
+        raise InvalidQuery(f"ELT counts from 1, not from {index.value}", hint="0 gives NULL.")
+    return arguments
 
 
 def _padding(texts: Sequence[str]) -> bool:
@@ -181,8 +189,8 @@ FUNCTIONS: tuple[FunctionRow, ...] = (
         names=("ELT",),
         doc="The value at a position of those that follow, from 1; NULL if there is none.",
         signatures=(
-            signature(INTEGER, TEXT, rest=(TEXT,)),
-            signature(INTEGER, BINARY, rest=(BINARY,)),
+            signature(INTEGER, TEXT, rest=(TEXT,), prepare=_counted),
+            signature(INTEGER, BINARY, rest=(BINARY,), prepare=_counted),
         ),
         result=_common_after_first,
         nullable=True,
