@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from headrace.connectors.tables import register_connector
-from headrace.table.environment_settings import EnvironmentSettings
-from headrace.table.table_environment import TableEnvironment
-from headrace.sql.parse_statements import parse_statement
-from headrace.sql import statements as st
 from headrace.memory.clock import ManualClock
 from headrace.memory.engine import MemoryEngine, MicroBatch
 from headrace.memory.inputs import micro_batches
 from headrace.plan.planner import plan
+from headrace.sql import statements as st
+from headrace.sql.parse_statements import parse_statement
+from headrace.table.environment_settings import EnvironmentSettings
+from headrace.table.table_environment import TableEnvironment
 from headrace.testing import JobOutput
 from tests.sql.values_connector import PHASE, ValuesConnector
 
@@ -107,9 +107,11 @@ def _run(
     return output
 
 
-def _collected(env: TableEnvironment, relation: Any, crash: bool, case: dict[str, Any]) -> list[str]:
-    from headrace.core.logical_types import RowType
+def _collected(
+    env: TableEnvironment, relation: Any, crash: bool, case: dict[str, Any]
+) -> list[str]:
     from headrace.connectors.tables.sinks import PrintRows
+    from headrace.core.logical_types import RowType
     from headrace.graph.nodes import SinkNode
 
     execution = env._execution
@@ -187,7 +189,9 @@ def verdict(case: dict[str, Any], got: list[str]) -> str | None:
     """None if the changelog is right; otherwise what is wrong."""
     got = [normal(line) for line in got]
     if "expected_table" in case:
-        want = Counter(normal(f"[{', '.join(map(_cell, row))}]") for row in case["expected_table"]["rows"])
+        want = Counter(
+            normal(f"[{', '.join(map(_cell, row))}]") for row in case["expected_table"]["rows"]
+        )
         have = materialized(got)
         return None if want == have else f"want {dict(want)}\nhave {dict(have)}"
     key = sink_key(case)

@@ -11,6 +11,7 @@ from typing import Any
 from headrace.connectors.tables.rows import RowsByKey
 from headrace.connectors.tables.sinks import PrintSink
 from headrace.core.logical_types import (
+    STRING,
     ArrayType,
     DateType,
     DecimalType,
@@ -35,7 +36,6 @@ from headrace.core.table_connector import (
 )
 from headrace.core.table_values import from_python
 from headrace.operators.functions.casting import conversion
-from headrace.core.logical_types import STRING
 from headrace.sql.types import parse_type
 
 Row = tuple[Any, ...]
@@ -74,8 +74,11 @@ def internal(value: Any, type: LogicalType) -> Any:
         elif "$row" in value:
             value = value["$row"]
         elif "$map" in value:
-            value = {_hashable(k): v for k, v in value["$map"]} if not isinstance(
-                value["$map"], dict) else value["$map"]
+            value = (
+                {_hashable(k): v for k, v in value["$map"]}
+                if not isinstance(value["$map"], dict)
+                else value["$map"]
+            )
     if value is None:
         return None
     match type:
@@ -137,8 +140,7 @@ class CaseSource(TableSource):
 
     def _chosen(self) -> list[list[Row]]:
         columns = range(self.width) if self.columns is None else self.columns
-        return [[(row[0], *(row[at + 1] for at in columns)) for row in part]
-                for part in self.parts]
+        return [[(row[0], *(row[at + 1] for at in columns)) for row in part] for part in self.parts]
 
     def reader(self) -> SplitSpec:
         return SplitSpec(Parts(self._chosen()))
@@ -147,8 +149,9 @@ class CaseSource(TableSource):
         if not self.lookups:
             return None
         rows = [row for part in self._chosen() for row in part]
-        return PhasedLookup([RowsByKey(rows[: self.before], keys),
-                             RowsByKey(rows[self.before :], keys)])
+        return PhasedLookup(
+            [RowsByKey(rows[: self.before], keys), RowsByKey(rows[self.before :], keys)]
+        )
 
     def metadata(self) -> Mapping[str, LogicalType]:
         return self.readable
@@ -180,8 +183,11 @@ def mode_of(text: str | None, *, by_key: bool = False) -> ChangelogMode | None:
     """`I,UA,D` or `ChangelogMode.upsert`."""
     if text is None:
         return None
-    named = {"ChangelogMode.insertOnly": "I", "ChangelogMode.upsert": "I,UA,D",
-             "ChangelogMode.all": "I,UB,UA,D"}
+    named = {
+        "ChangelogMode.insertOnly": "I",
+        "ChangelogMode.upsert": "I,UA,D",
+        "ChangelogMode.all": "I,UB,UA,D",
+    }
     if "keyOnlyDeletes" in text:
         text, by_key = "I,UA,D", True
     kinds = set(named.get(text, text).split(","))
@@ -201,7 +207,8 @@ class ValuesConnector(TableConnector):
         readable = _metadata_types(case.get("options", {}).get("readable-metadata", ""))
         types = (*row.types, *readable.values())
         parts = tuple(
-            (_record(each, types),) for name in ("rows", "rows_after_restore")
+            (_record(each, types),)
+            for name in ("rows", "rows_after_restore")
             for each in case.get(name, ())
         )
         given = case.get("options", {})
@@ -211,16 +218,24 @@ class ValuesConnector(TableConnector):
         )
         if mode is None and any(each["kind"] != "+I" for each in case.get("rows", ())):
             mode = RETRACT
-        return CaseSource(parts, len(row.types), mode or APPEND,
-                          given.get("disable-lookup", "true") == "false", readable,
-                          before=len(case.get("rows", ())))
+        return CaseSource(
+            parts,
+            len(row.types),
+            mode or APPEND,
+            given.get("disable-lookup", "true") == "false",
+            readable,
+            before=len(case.get("rows", ())),
+        )
 
     def sink(self, table: CatalogTable, row: RowType, options: Mapping[str, str]) -> TableSink:
         case = self.tables[options["data-id"]]
         given = case.get("options", {})
-        enforced = mode_of(given.get("sink-changelog-mode-enforced") or given.get("changelog-mode")
-                           or case.get("mode"),
-                           by_key=given.get("sink.supports-delete-by-key") == "true")
+        enforced = mode_of(
+            given.get("sink-changelog-mode-enforced")
+            or given.get("changelog-mode")
+            or case.get("mode"),
+            by_key=given.get("sink.supports-delete-by-key") == "true",
+        )
         return CaseSink(row, enforced=enforced, has_key=table.schema.primary_key is not None)
 
 
@@ -234,5 +249,3 @@ def _record(given: dict[str, Any], types: tuple[LogicalType, ...]) -> Row:
     values = given["row"][: len(types)]
     values += [None] * (len(types) - len(values))
     return (kind, *(internal(value, type) for value, type in zip(values, types, strict=True)))
-
-

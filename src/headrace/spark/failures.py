@@ -13,8 +13,8 @@ from headrace.core.user_code import RecordFailure, report
 from headrace.errors import CorruptState, HeadraceError, JobFailed
 from headrace.origin import Origin
 
-_MARK = "HEADRACE-FAILURE"
-_FOUND = re.compile(_MARK + r" ([A-Za-z0-9+/=]+)")
+FAILURE_MARK = "HEADRACE-FAILURE"
+_FOUND = re.compile(FAILURE_MARK + r" ([A-Za-z0-9+/=]+)")
 _LAST_LINES = 12
 _LONGEST_CAUSE = 400
 _NO_SPACE = "No space left on device"
@@ -47,7 +47,7 @@ class WorkerFailure(Exception):
             else None,
         }
         packed = base64.b64encode(json.dumps(fields).encode()).decode()
-        super().__init__(f"{error}\n{_MARK} {packed}")
+        super().__init__(f"{error}\n{FAILURE_MARK} {packed}")
 
 
 class DamagedState(CorruptState):

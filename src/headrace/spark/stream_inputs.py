@@ -34,7 +34,6 @@ from headrace.spark.admission_notes import AdmissionNotes, Gate, Pace
 from headrace.spark.alignment import waiting
 from headrace.spark.shipment import read_shipment
 
-
 FILES_PER_BATCH = "headrace.stream.files-per-batch"
 """Where the readers of tables find in the session how many files a micro-batch may take."""
 

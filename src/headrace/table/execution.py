@@ -7,6 +7,7 @@ give that result. Streams, changelogs and per-record changes run on key groups.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,8 @@ from headrace.jobs.client import JobClient
 from headrace.jobs.native_job import launch_native, native_session
 from headrace.operators.functions.session import session_time_zone
 from headrace.operators.sinks import CollectOperator
+from headrace.plan.physical import PhysicalPlan
+from headrace.plan.planner import plan
 from headrace.plan.relational.changelog import Traits, annotated
 from headrace.plan.relational.optimizer import optimize
 from headrace.plan.relational.traversal import walk
@@ -92,6 +95,17 @@ class Execution:
             batch=settings.batch, idle_after_ms=settings.idle_after_ms, options=settings.options,
         )  # fmt: skip
         return Lowering(self.env.builder, lowering, traits, RULES)
+
+    def planned(self, relations: Sequence[Relation]) -> PhysicalPlan:
+        """The plan of a job of these relations, without making it part of the program."""
+        scratch = Execution(copy(self.env), self.settings)
+        builder = scratch.env.builder = copy(self.env.builder)
+        builder._nodes, builder._pending = dict(builder._nodes), set()
+        for relation in relations:
+            node = scratch.lower(relation)
+            if not isinstance(relation, Insert):
+                builder.add(SinkNode, "Collect", (node,), operator=CollectOperator())
+        return plan(builder.peek("explained", **scratch.env._graph_settings()))
 
     # Native.
 

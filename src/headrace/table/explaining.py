@@ -1,11 +1,14 @@
-"""Plans as text: what was asked, what is run, and on what."""
+"""Plans as text: what was asked, what is run, on what, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from headrace.graph.relations import Relation
+from headrace.graph.relations import Insert, Relation
+from headrace.operators.functions.session import session_time_zone
+from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.plan.relational.explain import abstract_syntax_tree, physical_plan
+from headrace.runtime.declarations import declarations
 from headrace.spark.native import NotNative
 from headrace.table.execution import Execution
 
@@ -15,19 +18,45 @@ def explained(relations: Sequence[Relation], execution: Execution) -> str:
     optimized = [execution.optimized(relation) for relation in relations]
     parts = [abstract_syntax_tree(relation) for relation in relations]
     parts += [physical_plan(relation) for relation in optimized]
-    parts.append("== Execution ==")
+    parts.append("== Physical Execution Plan ==")
     choice = execution.choose(optimized)
     if choice.native:
         try:
-            frames = execution.frames()
-            for relation in optimized:
-                below = relation.inputs[0] if type(relation).__name__ == "Insert" else relation
-                frame = frames.frame(below)
-                parts.append("native: one Spark batch, run by Spark's own operators")
-                parts.append(frame._jdf.queryExecution().simpleString())
-            parts += [f"in Python: {text}" for text in frames.expressions.in_python]
+            parts += _native(optimized, execution)
             return "\n".join(parts)
         except NotNative as reason:
             choice.reasons.append(str(reason))
     parts.append(f"key-group operators, because {'; '.join(choice.reasons)}")
+    parts += _operators(execution.planned(optimized))
     return "\n".join(parts)
+
+
+def _native(relations: Sequence[Relation], execution: Execution) -> Iterator[str]:
+    frames = execution.frames()
+    with session_time_zone(execution.settings.zone):
+        made = [
+            frames.frame(relation.input if isinstance(relation, Insert) else relation)
+            for relation in relations
+        ]
+    yield "native Spark operators: all tables end, so each key changes once; no state is kept"
+    for text in frames.expressions.in_python:
+        yield f"in Python, because Spark has no such function: {text}"
+    for frame in made:
+        yield frame._jdf.queryExecution().simpleString()  # type: ignore[operator]
+
+
+def _operators(plan: PhysicalPlan) -> Iterator[str]:
+    """Each operator with its level, how rows reach it, and the state it keeps."""
+    states = declarations(plan).states
+    for vertex in plan.vertices.values():
+        names = [name for name in states.get(vertex.uid, ()) if not name.startswith("_")]
+        kept = ", ".join(sorted(names)) or "none"
+        about = f"{_kind(vertex)}, parallelism {vertex.parallelism}, state: {kept}"
+        yield f"level {vertex.level}: {vertex.name} [{about}]"
+
+
+def _kind(vertex: Vertex) -> str:
+    if vertex.source is not None:
+        return f"source {vertex.source.label}"
+    keyed = vertex.operator is not None and vertex.operator.keyed
+    return "key-group operator" if keyed else "operator in Python"

@@ -10,7 +10,7 @@ from headrace.spark.file_store import LocalStore
 
 
 def words(folder: Path) -> list[str]:
-    return sorted(path.name.partition("-")[0] for path in folder.glob("*"))
+    return sorted(path.name.partition("-")[0] for path in folder.glob("[!.]*"))
 
 
 def test_words_are_files(tmp_path: Path) -> None:

@@ -99,11 +99,17 @@ def slice_of(array: Array, start: int, end: int | None = None) -> Array:
     return array[first - 1 : last] if first <= last else ()
 
 
+def _rank(value: Any) -> tuple[bool, Any]:
+    """NaN is larger than every number."""
+    return value != value, value
+
+
 def sort(array: Array, ascending: bool = True, nulls_first: bool | None = None) -> Array:
     """NULLs come first when ascending and last when descending, unless said otherwise."""
     first = ascending if nulls_first is None else nulls_first
     nulls = tuple(value for value in array if value is None)
-    values = tuple(sorted((v for v in array if v is not None), reverse=not ascending))
+    known = (value for value in array if value is not None)
+    values = tuple(sorted(known, key=_rank, reverse=not ascending))
     return nulls + values if first else values + nulls
 
 
@@ -128,11 +134,11 @@ def intersect(left: Array, right: Array) -> Array:
 
 
 def maximum(array: Array) -> Any:
-    return max((value for value in array if value is not None), default=None)
+    return max((value for value in array if value is not None), key=_rank, default=None)
 
 
 def minimum(array: Array) -> Any:
-    return min((value for value in array if value is not None), default=None)
+    return min((value for value in array if value is not None), key=_rank, default=None)
 
 
 def join(array: Array, delimiter: str, null_replacement: str | None = None) -> str:
