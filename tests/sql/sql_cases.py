@@ -207,11 +207,12 @@ def verdict(case: dict[str, Any], got: list[str]) -> str | None:
     return f"want {wanted}\nhave {got}"
 
 
-def is_met(case: dict[str, Any], crash: bool = False) -> str | None:
+def is_met(case: dict[str, Any], crash: bool = False, per_record: bool = True) -> str | None:
     """Run a case; what is wrong. By the clock a second time, with more time after the last row."""
-    wrong = verdict(case, lines(case, crash=crash))
+    wrong = verdict(case, lines(case, crash=crash, per_record=per_record))
     if wrong is not None and any("wall clock" in tag for tag in case.get("tags", ())):
-        wrong = verdict(case, lines(case, crash=crash, last_step=_HOUR))
+        got = lines(case, crash=crash, per_record=per_record, last_step=_HOUR)
+        wrong = verdict(case, got)
     return wrong
 
 

@@ -57,9 +57,10 @@ class LineFormat:
             row = f"struct({names}, {_BAD}) AS _row"
             return read.load(path).selectExpr(row, f"{line} AS _line", *place)
         lines = reader.format("text").load(path)
-        blank = "trim(value) <> ''" if self.name == "json" else "value <> ''"
-        if self.name == "json" or len(fields) > 1:
-            lines = lines.filter(blank)
+        if self.name == "json":
+            lines = lines.filter("trim(value) <> ''")
+        elif "comment" in self.parsing:
+            lines = lines.filter("NOT startswith(ltrim(value), '#')")
         pairs = ", ".join(f"{sql_text(k)}, {sql_text(v)}" for k, v in options.items())
         row = f"from_{self.name}(value, {sql_text(schema)}, map({pairs})) AS _row"
         return lines.selectExpr(row, "value AS _line", *place)
@@ -74,7 +75,7 @@ class LineFormat:
 
     def reason(self, every: Sequence[Field], wanted: Sequence[Field]) -> str:
         """Why a line is no row; NULL if it is one."""
-        cases = [f"WHEN _row.{_BAD} IS NOT NULL THEN {self._shape(every)}"]
+        cases = [f"WHEN {self._misshapen(every)} THEN {self._shape(every)}"]
         if self.all_fields_required:
             cases += [_missing(each.name) for each in wanted]
         for each in wanted:
@@ -83,6 +84,24 @@ class LineFormat:
                 said = self.columns.reason(each.name, _text(each), each.type)
                 cases.append(f"WHEN {bad} THEN {said}")
         return f"CASE {' '.join(cases)} END"
+
+    def lenient(self, every: Sequence[Field]) -> str:
+        """Whether a line counts where values that cannot be read are NULL: if it is a row at all."""
+        if self.name == "csv":
+            # With too few fields the others are NULL, with too many it is no row.
+            return f"_row.{_BAD} IS NULL OR {self._not_longer(every)}"
+        return "schema_of_variant(try_parse_json(_line)) LIKE 'OBJECT%'"
+
+    def _not_longer(self, every: Sequence[Field]) -> str:
+        pairs = ", ".join(f"{sql_text(k)}, {sql_text(v)}" for k, v in self.parsing.items())
+        wider = ", ".join(f"f{at} STRING" for at in range(len(every) + 1))
+        last = f"from_csv(_line, {sql_text(wider)}, map({pairs})).f{len(every)}"
+        return f"{last} IS NULL"
+
+    def _misshapen(self, every: Sequence[Field]) -> str:
+        """Whether a line has not even the texts of a row."""
+        bad = f"_row IS NULL OR _row.{_BAD} IS NOT NULL"
+        return f"{bad} OR _line = ''" if self.name == "csv" and len(every) > 1 else bad
 
     def _shape(self, every: Sequence[Field]) -> str:
         if self.name == "csv":

@@ -13,14 +13,18 @@ from headrace.core.logical_types import (
     BINARIES,
     CHARACTERS,
     ArrayType,
+    BigIntType,
     BooleanType,
+    IntType,
     LocalZonedTimestampType,
     LogicalType,
     MapType,
     MultisetType,
     RowType,
+    SmallIntType,
     TimestampType,
     TimeType,
+    TinyIntType,
 )
 from headrace.core.logical_types import INT as COUNT
 from headrace.core.table_columns import MICROSECOND_DIGITS
@@ -29,6 +33,7 @@ from headrace.spark.native.types import quoted, spark_type
 
 _MIDNIGHT = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 _EPOCH = "TIMESTAMP'1970-01-01 00:00:00Z'"
+_WHOLE = (TinyIntType, SmallIntType, IntType, BigIntType)
 _NESTED = (ArrayType, MapType, MultisetType, RowType)
 
 
@@ -87,7 +92,7 @@ class TextColumns:
                 return self._map(text, key, value, depth)
             case MultisetType(element=element):
                 return self._map(text, element, COUNT, depth)
-        return scalar(text, type)
+        return self._scalar(text, type)
 
     def bad(self, text: str, type: LogicalType, depth: int = 0) -> str | None:
         """Whether the text is no value of the type; None if every text is one."""
@@ -107,7 +112,14 @@ class TextColumns:
                 return self._bad_map(text, element, COUNT, depth)
         if isinstance(type, (BooleanType, *CHARACTERS)):
             return None
-        return f"({text} IS NOT NULL AND {scalar(text, type)} IS NULL)"
+        return f"({text} IS NOT NULL AND {self._scalar(text, type)} IS NULL)"
+
+    def _scalar(self, text: str, type: LogicalType) -> str:
+        whole = scalar(text, type)
+        if self.flat or not isinstance(type, _WHOLE):
+            return whole
+        # A JSON number with a fraction is a whole number without it.
+        return f"coalesce({whole}, try_cast(try_cast({text} AS DOUBLE) AS {spark_type(type)}))"
 
     def _parts(self, text: str) -> str:
         if not self.flat:
@@ -172,6 +184,8 @@ def scalar(text: str, type: LogicalType) -> str:
 
 def _moment(text: str, type: TimestampType | LocalZonedTimestampType) -> str:
     zoned = isinstance(type, LocalZonedTimestampType)
+    if type.precision < MICROSECOND_DIGITS:
+        text = _cut(text, type.precision)
     moment = f"try_cast({text} AS {'TIMESTAMP' if zoned else 'TIMESTAMP_NTZ'})"
     if type.precision <= MICROSECOND_DIGITS:
         return moment
@@ -179,6 +193,14 @@ def _moment(text: str, type: TimestampType | LocalZonedTimestampType) -> str:
     micros = f"timestampdiff(MICROSECOND, {_EPOCH if zoned else _MIDNIGHT}, {moment})"
     digits = f"regexp_extract({text}, '[.][0-9]{{6}}([0-9]{{1,3}})', 1)"
     return f"({micros} * 1000 + CAST(rpad({digits}, 3, '0') AS BIGINT))"
+
+
+def _cut(text: str, digits: int) -> str:
+    """The text with as many digits behind the second as the type has."""
+    length = len("2000-01-01 00:00:00") + (digits + 1 if digits else 0)
+    kept = f"([.][0-9]{{{digits}}})" if digits else "()[.]"
+    cut = f"regexp_replace({text}, '{kept}[0-9]+', '$1')"
+    return f"IF(length({text}) > {length}, {cut}, {text})"
 
 
 def written(name: str, type: LogicalType, delimiter: str | None) -> str | None:

@@ -89,11 +89,25 @@ def lookup_join(frames: Frames, relation: LookupJoin) -> DataFrame:
     left, right = frames.frame(relation.input), frames.frame(relation.table)
     width = len(relation.input.schema)
     parts = [
-        f"{column(width + at)} = {frames.text(expression)}" for at, expression in relation.keys
+        f"{column(width + _shown(relation.table, at))} = {frames.text(expression)}"
+        for at, expression in relation.keys
     ]
     if relation.condition is not None:
         parts.append(f"({frames.text(relation.condition)})")
     return _joined(frames, left, right, relation.kind, " AND ".join(parts) or None)
+
+
+def _shown(table: Relation, at: int) -> int:
+    """Where a column of a table stands in what the query makes of the table."""
+    if isinstance(table, Scan):
+        return at
+    below = _shown(table.inputs[0], at)
+    if not isinstance(table, Project):
+        return below
+    for place, expression in enumerate(table.expressions):
+        if isinstance(expression, Column) and expression.index == below:
+            return place
+    raise NotNative("a look-up by a column that the query does not show")
 
 
 def temporal_join(frames: Frames, relation: TemporalJoin) -> DataFrame:

@@ -24,40 +24,66 @@ from headrace.operators.table.deduplicate import DeduplicateOperator, FirstRowOp
 from headrace.operators.table.expand import ExpandOperator, GroupingSets
 from headrace.operators.table.group_aggregate import GroupAggregateOperator
 from headrace.operators.table.limit import LimitOperator
+from headrace.operators.table.local_aggregate import LocalAggregateOperator
 from headrace.operators.table.over_aggregate import ProctimeOverOperator, RowtimeOverOperator
 from headrace.operators.table.over_changelog import ChangelogOverOperator
+from headrace.operators.table.over_partition import PartitionOverOperator
 from headrace.operators.table.rank import APPEND, RETRACT, UPSERT, RankOperator
 from headrace.operators.table.set_operations import SetOperator
 from headrace.operators.table.table_aggregate import TableAggregateOperator
-from headrace.operators.table.temporal_sort import ProctimeSortOperator, RowtimeSortOperator
+from headrace.operators.table.temporal_sort import (
+    EndSortOperator,
+    ProctimeSortOperator,
+    RowtimeSortOperator,
+)
 from headrace.operators.table.window_rank import WindowDeduplicateOperator, WindowRankOperator
 from headrace.table.lowering.lowering import Lowering
 
 
 def aggregate(lowering: Lowering, relation: Aggregate) -> int:
     node = lowering.node(relation.input)
-    width = len(relation.input.schema)
-    keys, grouping = relation.keys, None
-    types = list(relation.input.types)
+    types = relation.input.types
     if relation.grouping_sets is not None:
-        grouping = GroupingSets(relation.keys, relation.grouping_sets)
-        node = lowering.operator("Expand", (node,), ExpandOperator(grouping))
-        keys = tuple(range(width, width + grouping.added))
-        types += [types[key] for key in relation.keys] + [types[0]]
-    keyed = (
-        lowering.exchanged_by_set(node, keys)
-        if grouping is not None
-        else lowering.by_columns(node, keys, types, "GROUP BY")
-    )
-    one_row = lowering.settings.batch and not relation.keys and grouping is None
+        return _by_grouping_sets(lowering, relation, node)
+    one_group = not relation.keys
+    partial = _is_partial(lowering, relation)
+    keys = relation.keys
+    if partial:
+        local = LocalAggregateOperator(keys, relation.calls)
+        node = lowering.operator("LocalGroupAggregate", (node,), local)
+        types = tuple(types[key] for key in keys)
+        keys = tuple(range(len(keys)))
+    keyed = lowering.by_columns(node, keys, types, "GROUP BY")
     operator = GroupAggregateOperator(
         relation.calls, retracts=lowering.retracts(relation.input),
-        ttl_ms=lowering.traits.ttl_ms(relation, lowering.settings.ttl_ms), grouping=grouping,
-        row_if_empty=one_row, **lowering.changes(relation),
+        ttl_ms=lowering.traits.ttl_ms(relation, lowering.settings.ttl_ms),
+        row_if_empty=lowering.settings.batch and one_group, partial=partial,
+        **lowering.changes(relation),
     )  # fmt: skip
-    return lowering.operator(
-        "GroupAggregate", (keyed,), operator, 1 if not relation.keys and grouping is None else None
+    return lowering.operator("GroupAggregate", (keyed,), operator, 1 if one_group else None)
+
+
+def _is_partial(lowering: Lowering, relation: Aggregate) -> bool:
+    """Whether rows are aggregated before the exchange, so that a group crosses it only once."""
+    return (
+        not lowering.settings.per_record
+        and not lowering.retracts(relation.input)
+        and all(call.user is None and not call.function.ordered for call in relation.calls)
     )
+
+
+def _by_grouping_sets(lowering: Lowering, relation: Aggregate, node: int) -> int:
+    assert relation.grouping_sets is not None
+    grouping = GroupingSets(relation.keys, relation.grouping_sets)
+    node = lowering.operator("Expand", (node,), ExpandOperator(grouping))
+    width = len(relation.input.schema)
+    keyed = lowering.exchanged_by_set(node, range(width, width + grouping.added))
+    operator = GroupAggregateOperator(
+        relation.calls, retracts=lowering.retracts(relation.input), grouping=grouping,
+        ttl_ms=lowering.traits.ttl_ms(relation, lowering.settings.ttl_ms),
+        **lowering.changes(relation),
+    )  # fmt: skip
+    return lowering.operator("GroupAggregate", (keyed,), operator)
 
 
 def table_aggregate(lowering: Lowering, relation: TableAggregate) -> int:
@@ -158,15 +184,16 @@ def sort(lowering: Lowering, relation: Sort) -> int:
         )
     if relation.fetch is None and not _sorts_everything(lowering):
         return _temporal_sort(lowering, relation, node)
+    one = lowering.by_columns(node, (), types, "ORDER BY")
+    if relation.fetch is None and not relation.offset and not lowering.retracts(relation.input):
+        return lowering.operator("Sort", (one,), EndSortOperator(types, order=relation.keys), 1)
     last = None if relation.fetch is None else relation.offset + relation.fetch
     operator = RankOperator(
         relation.keys, types, first=relation.offset + 1, last=last,
         input=APPEND if lowering.mode(relation.input).insert_only else RETRACT,
         ttl_ms=lowering.settings.ttl_ms, **lowering.changes(relation),
     )  # fmt: skip
-    return lowering.operator(
-        "SortLimit", (lowering.by_columns(node, (), types, "ORDER BY"),), operator, 1
-    )
+    return lowering.operator("SortLimit", (one,), operator, 1)
 
 
 def _sorts_everything(lowering: Lowering) -> bool:
@@ -203,6 +230,7 @@ def over(lowering: Lowering, relation: Over) -> int:
     frame, ttl = relation.frame, lowering.settings.ttl_ms
     first = relation.order[0].column if relation.order else None
     by_time = first is not None and is_time_attribute(types[first]) and relation.order[0].ascending
+    by_time = by_time and frame.following == 0
     if by_time and first is not None and not lowering.retracts(relation.input):
         if is_rowtime(types[first]):
             rowtime = RowtimeOverOperator(
@@ -215,10 +243,16 @@ def over(lowering: Lowering, relation: Over) -> int:
             preceding=frame.preceding, ttl_ms=ttl, time=lowering.time_column(relation),
         )  # fmt: skip
         return lowering.operator("OverAggregate", (node,), proctime, parallelism)
+    if lowering.settings.batch and not lowering.retracts(relation.input):
+        whole = PartitionOverOperator(
+            types, relation.calls, order=relation.order, unit=frame.unit,
+            preceding=frame.preceding, following=frame.following,
+            time=lowering.time_column(relation),
+        )  # fmt: skip
+        return lowering.operator("OverAggregate", (node,), whole, parallelism)
     operator = ChangelogOverOperator(
         types, relation.calls, order=relation.order, unit=frame.unit, ttl_ms=ttl,
-        **({} if frame.preceding is None else {"preceding": frame.preceding}),
-        **lowering.changes(relation),
+        preceding=frame.preceding, following=frame.following, **lowering.changes(relation),
     )  # fmt: skip
     return lowering.operator("OverAggregate", (node,), operator, parallelism)
 

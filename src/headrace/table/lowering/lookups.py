@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from headrace.core.config import parse_duration
-from headrace.graph.relations import LookupJoin
+from headrace.core.table_connector import INSERT
+from headrace.errors import Unsupported
+from headrace.graph.relations import (
+    AssignWatermark,
+    Filter,
+    LookupJoin,
+    Project,
+    Relation,
+    Scan,
+)
+from headrace.operators.table.compiled import compiled_predicate, compiled_row
 from headrace.operators.table.lookup_cache import (
     FullCacheOptions,
+    Lookup,
     PartialCacheOptions,
     RetryOptions,
 )
@@ -26,3 +39,47 @@ def retry_options(hints: tuple[tuple[str, tuple[str, ...]], ...]) -> RetryOption
             delay = parse_duration(given.get("fixed-delay", "0 ms")).to_millis()
             return RetryOptions(int(given.get("max-attempts", "1")), delay)
     return None
+
+
+class ShapedLookup:
+    """Looks rows up and applies what the query does to the table: filters and projections."""
+
+    def __init__(self, lookup: Lookup, steps: list[tuple[str, Any]]):
+        self._lookup = lookup
+        self._steps = steps
+
+    def open(self) -> None:
+        opening = getattr(self._lookup, "open", None)
+        if opening is not None:
+            opening()
+
+    def close(self) -> None:
+        closing = getattr(self._lookup, "close", None)
+        if closing is not None:
+            closing()
+
+    def __call__(self, key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        rows = [(INSERT, *row) for row in self._lookup(key)]
+        for kind, step in self._steps:
+            if kind == "filter":
+                rows = [row for row in rows if step(row)]
+            else:
+                rows = [step(row) for row in rows]
+        return [row[1:] for row in rows]
+
+
+def shaped(lookup: Lookup, table: Relation) -> Lookup:
+    """The look-up of a relation whose table is looked up."""
+    steps: list[tuple[str, Any]] = []
+    while not isinstance(table, Scan):
+        match table:
+            case Project(input=below, expressions=expressions):
+                steps.append(("project", compiled_row(expressions)))
+            case Filter(input=below, condition=condition):
+                steps.append(("filter", compiled_predicate(condition)))
+            case AssignWatermark(input=below):
+                pass
+            case _:
+                raise Unsupported(f"a lookup join with {type(table).__name__} over the table")
+        table = below
+    return ShapedLookup(lookup, steps[::-1]) if steps else lookup

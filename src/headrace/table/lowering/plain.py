@@ -19,13 +19,14 @@ from headrace.graph.relations import (
 from headrace.operators.table.calc import CalcOperator
 from headrace.operators.table.changelog_normalize import ChangelogNormalizeOperator
 from headrace.operators.table.correlate import CorrelateOperator
+from headrace.operators.table.drop_update_before import DropUpdateBeforeOperator
 from headrace.operators.table.from_changelog import FromChangelogOperator
 from headrace.operators.table.lookup_join import LookupJoinOperator
 from headrace.operators.table.to_changelog import ToChangelogOperator
 from headrace.operators.table.values import value_records
 from headrace.operators.table.watermark_assigner import WatermarkAssignerOperator
 from headrace.table.lowering.frames import native_frame
-from headrace.table.lowering.lookups import cache_options, retry_options
+from headrace.table.lowering.lookups import cache_options, retry_options, shaped
 from headrace.table.lowering.lowering import Lowering
 from headrace.table.lowering.stream_scans import StreamRows
 
@@ -45,6 +46,9 @@ def scan(lowering: Lowering, relation: Scan) -> int:
         node = lowering.source(name, spec)
     if relation.primary_key is None or not _is_normalized(lowering, relation):
         return node
+    if relation.source.changelog.updates_before:
+        # What a row was before is known by its key; told once more it would look like a deletion.
+        node = lowering.operator("DropUpdateBefore", (node,), DropUpdateBeforeOperator())
     keyed = lowering.by_columns(node, relation.primary_key, relation.types, "a primary key")
     operator = ChangelogNormalizeOperator(
         relation.types, ttl_ms=lowering.settings.ttl_ms, **lowering.changes(relation)
@@ -111,13 +115,10 @@ def lookup_join(lowering: Lowering, relation: LookupJoin) -> int:
     lookup = relation.source.lookup(columns)
     if lookup is None:
         raise Unsupported("the table of a lookup join cannot be looked up by these columns")
-    if isinstance(relation.table, Scan):
-        width = len(relation.table.schema)
-    else:
-        width = len(relation.schema) - len(relation.input.schema)
     operator = LookupJoinOperator(
-        relation.kind == LEFT, width, [key for _, key in relation.keys], lookup,
-        condition=relation.condition, cache=cache_options(relation),
-        retry=retry_options(relation.hints), time=lowering.time_column(relation),
+        relation.kind == LEFT, len(relation.table.schema), [key for _, key in relation.keys],
+        shaped(lookup, relation.table), condition=relation.condition,
+        cache=cache_options(relation), retry=retry_options(relation.hints),
+        time=lowering.time_column(relation),
     )  # fmt: skip
     return lowering.operator("LookupJoin", (lowering.node(relation.input),), operator)
