@@ -40,19 +40,14 @@ class Chosen:
             return
         yield self.whole(node)
 
-    def flattened(
-        self, operand: un.Unresolved, names: Sequence[str] = ()
-    ) -> Iterator[un.Unresolved]:
+    def flattened(self, operand: un.Unresolved) -> Iterator[un.Unresolved]:
         """The fields of a row; what is no row is itself."""
         type = self._type_of(operand)
         if not isinstance(type, RowType):
             yield operand
             return
-        before = f"{operand.parts[-1]}$" if isinstance(operand, un.Name) else ""
-        for index, field in enumerate(type.fields):
-            part = un.FieldOf(operand, field.name, at=operand.at)
-            name = names[index] if names else before + field.name
-            yield un.Alias(part, name, at=operand.at)
+        for field in type.fields:
+            yield un.FieldOf(operand, field.name, at=operand.at)
 
     def whole(self, node: un.Unresolved) -> Any:
         """One expression, with choices of columns among its arguments written out."""
@@ -137,24 +132,25 @@ def named_items(
         for part in _aggregates(node, is_aggregate):
             if part not in known:
                 known.append(part)
-        name = _own_name(node)
-        if name is None and node in known:
-            name = f"EXPR${known.index(node)}"
-        alias = un.Alias(node, name or f"_c{index}", at=node.at)
+        name = _own_name(node, known) or f"_c{index}"
+        alias = un.Alias(node, name, at=node.at)
         named.append(node if isinstance(node, un.Alias | un.Name) else alias)
     return tuple(named)
 
 
-def _own_name(node: un.Unresolved) -> str | None:
+def _own_name(node: un.Unresolved, aggregates: Sequence[un.Unresolved]) -> str | None:
+    if node in aggregates:
+        return f"EXPR${aggregates.index(node)}"
     match node:
         case un.Name(parts=parts):
             return parts[-1]
         case un.Alias(name=name):
             return name
-        case un.CastTo(operand=operand):
-            return _own_name(operand)
+        case un.CastTo(operand=operand, type=type):
+            before = _own_name(operand, aggregates)
+            return None if before is None else f"{before}-{type}"
         case un.FieldOf(operand=operand, name=name):
-            before = _own_name(operand)
+            before = _own_name(operand, aggregates)
             return None if before is None else f"{before}${name}"
     return None
 

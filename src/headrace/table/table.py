@@ -300,12 +300,8 @@ class Table:
     def flat_map(self, func: Any) -> Table:
         """All rows that a table function makes of each row."""
         _, node = function_node(func, ("table",), "flat_map")
-        width = len(self.relation.schema)
         with self._in_zone():
-            hidden = self._made(_renamed(self.relation, self.relation.names))
-            relation = hidden._building().correlated_only(node)
-        assert len(relation.schema) >= 0, width
-        return self._made(relation)
+            return self._made(self._building().flat_mapped(node))
 
     def aggregate(self, func: Any) -> AggregatedTable:
         """One row for all rows, of a function's fields."""

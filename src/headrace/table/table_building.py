@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.core import logical_types as lt
-from headrace.core.expressions import AggregateCall, Column, Expression, UserFunction
+from headrace.core.expressions import AggregateCall, Column, Expression, TableCall, UserFunction
 from headrace.core.logical_types import Field
 from headrace.errors import InvalidQuery, TypeMismatch
 from headrace.graph.relations import Project, Relation, Sort, TableAggregate, Window
@@ -106,7 +106,7 @@ class Building:
         ]
         return relation, tuple(keys)
 
-    def distinct_order(self, items: Sequence[un.SortItem]) -> Relation:
+    def ordered(self, items: Sequence[un.SortItem]) -> Relation:
         written = tuple(replace(each, operand=self.node(each.operand)) for each in items)
         whole = Selection((un.Star(),), order_by=written)
         return select(self.relation, self.resolver(), whole)
@@ -117,12 +117,7 @@ class Building:
         self, node: un.Unresolved, kind: str, condition: un.Unresolved | None = None
     ) -> Relation:
         """Each row with the rows a table function makes of it."""
-        names: tuple[str, ...] = ()
-        if isinstance(node, un.Alias):
-            names, node = (node.name, *node.more), node.operand
-        if not isinstance(node, un.Apply | un.UserApply):
-            raise InvalidQuery("this is no call of a table function", origin=node.at)
-        call = table_call(self.resolver(), self.node(node), names)  # type: ignore[arg-type]
+        call = self._table_call(node)
         _check_apart(self.relation.names, [each.name for each in call.fields], node.at)
         on = None
         if condition is not None:
@@ -131,6 +126,21 @@ class Building:
             both = replace(scope, ranges=(*scope.ranges, more))
             on = self.builder.resolver(both).within("a join").condition(condition)
         return correlated(self.relation, call, kind, on)
+
+    def _table_call(self, node: un.Unresolved) -> TableCall:
+        names: tuple[str, ...] = ()
+        if isinstance(node, un.Alias):
+            names, node = (node.name, *node.more), node.operand
+        if not isinstance(node, un.Apply | un.UserApply):
+            raise InvalidQuery("this is no call of a table function", origin=node.at)
+        return table_call(self.resolver(), self.node(node), names)  # type: ignore[arg-type]
+
+    def flat_mapped(self, node: un.Unresolved) -> Relation:
+        """Only the rows that a table function makes of each row."""
+        call = self._table_call(node)
+        made = correlated(self.relation, call)
+        width = len(self.relation.schema)
+        return projected(made, columns(made)[width:], [each.name for each in call.fields])
 
     def joined(self, right: Relation, kind: str, condition: un.Unresolved | None) -> Relation:
         at = None if condition is None else condition.at
