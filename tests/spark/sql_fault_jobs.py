@@ -100,9 +100,9 @@ def rows_of(path: Path) -> list[Row]:
 
 
 def result(folder: Path, key: tuple[int, ...]) -> dict[Row, Row]:
-    """The table that the committed changes make, by its key: micro-batches in their order."""
+    """The table that the committed changes make, by its key: files as they were written."""
     rows: dict[Row, Row] = {}
-    for path in sorted(visible(folder / "out"), key=_number_of_batch):
+    for path in sorted(visible(folder / "out"), key=lambda path: path.stat().st_mtime_ns):
         for kind, *values in rows_of(path):
             name = tuple(values[at] for at in key)
             if kind in (0, 2):
@@ -110,10 +110,6 @@ def result(folder: Path, key: tuple[int, ...]) -> dict[Row, Row]:
             else:
                 del rows[name]
     return rows
-
-
-def _number_of_batch(path: Path) -> int:
-    return int(path.name.split("-")[1])
 
 
 def process(

@@ -122,3 +122,6 @@ def check_state(saved: str) -> None:
     with read_savepoint(saved) as reader:
         held = {info.name: info for info in reader.operators()}
         print(held)
+        for n in ("left-rows","right-rows"):
+            f=reader.state(held["Join"].uid,n); f.printSchema(); f.show(3,False)
+        f=reader.state(held["Rank"].uid,"best-rows"); f.printSchema(); f.show(3,False)

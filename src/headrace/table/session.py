@@ -9,14 +9,17 @@ from headrace.core.expressions import Expression
 from headrace.graph.relations import Insert, Relation
 from headrace.operators.functions.session import session_time_zone
 from headrace.sql import statements as st
-from headrace.sql.catalog_manager import CatalogManager
+from headrace.sql.catalog_manager import CATALOG_TYPES, CatalogManager
 from headrace.sql.catalog_tables import CatalogTables, sink_of
 from headrace.sql.function_catalog import FunctionCatalog
 from headrace.sql.inserting import inserted
 from headrace.sql.queries import QueryBuilder
 from headrace.sql.relation_builder import insert
 from headrace.table.settings import TableSettings
+from headrace.table.spark_catalog import jdbc_catalog, spark_catalog
 from headrace.table.user_functions import loaded_function
+
+CATALOG_TYPES.update(spark=spark_catalog, hive=spark_catalog, jdbc=jdbc_catalog)
 
 
 class TableSession:

@@ -14,7 +14,7 @@ __all__ = ["FormatDescriptor", "TableDescriptor"]
 
 def option_texts(key: Any, value: Any) -> tuple[str, str]:
     """An option's key and value as text."""
-    name = key.key() if isinstance(key, ConfigOption) else str(key)
+    name = key.key if isinstance(key, ConfigOption) else str(key)
     return name, str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -119,7 +119,7 @@ class TableDescriptor:
             self, format: str | FormatDescriptor, format_option: ConfigOption[str] | None = None
         ) -> TableDescriptor.Builder:
             """The format of the table's data; its options get its name before theirs."""
-            key = "format" if format_option is None else format_option.key()
+            key = "format" if format_option is None else format_option.key
             if isinstance(format, str):
                 self._options[key] = format
                 return self

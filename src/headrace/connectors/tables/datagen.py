@@ -15,6 +15,7 @@ from headrace.core.logical_types import (
     APPROXIMATE,
     BINARIES,
     CHARACTERS,
+    STRING_LENGTH,
     ArrayType,
     BigIntType,
     BooleanType,
@@ -40,6 +41,8 @@ Make = Callable[[random.Random, int], Any]
 _BITS = {TinyIntType: 8, SmallIntType: 16, IntType: 32, BigIntType: 64}
 _DEFAULT_RATE = 10_000
 _DEFAULT_LENGTH = 100
+_DEFAULT_PARTS = 3
+"""Of arrays, maps and multisets."""
 _HEX = "0123456789abcdef"
 _DAY_MS = 86_400_000
 
@@ -83,10 +86,11 @@ class DataGenConnector(TableConnector):
         makers = tuple(
             _column(given, f"fields.{field.name}", field.type, counts) for field in row.fields
         )
+        seed = given.whole("random-seed")
         given.done()
         if counts:
             rows = min(counts) if rows is None else min(rows, *counts)
-        seed = time.time_ns() if "random-seed" not in options else int(options["random-seed"])
+        seed = time.time_ns() if seed is None else seed
         return GeneratedSource(GeneratedRow(makers, seed), rate, rows)
 
 
@@ -118,8 +122,8 @@ def _sequence(start: int, type: LogicalType) -> Make:
 
 def _random(given: Options, prefix: str, type: LogicalType) -> Make:
     low, high = given.text(f"{prefix}.min"), given.text(f"{prefix}.max")
-    length = given.whole(f"{prefix}.length", _DEFAULT_LENGTH) or _DEFAULT_LENGTH
-    given.flag(f"{prefix}.var-len")
+    length = given.whole(f"{prefix}.length")
+    varies = given.flag(f"{prefix}.var-len")
     past = given.duration_ms(f"{prefix}.max-past") or 0
     if type.__class__ in _BITS:
         half = 2 ** (_BITS[type.__class__] - 1)
@@ -130,11 +134,19 @@ def _random(given: Options, prefix: str, type: LogicalType) -> Make:
         return lambda chance, number: chance.uniform(lower, upper)
     if isinstance(type, DecimalType):
         return _decimal(type, low, high)
+    if isinstance(type, (*CHARACTERS, *BINARIES)):
+        declared = type.length if type.length < STRING_LENGTH else _DEFAULT_LENGTH
+        return _text(type, length or declared, varies=varies)
+    return _other(given, prefix, type, past, length or _DEFAULT_PARTS)
+
+
+def _text(type: LogicalType, length: int, *, varies: bool) -> Make:
+    def size(chance: random.Random) -> int:
+        return chance.randint(1, length) if varies else length
+
     if isinstance(type, CHARACTERS):
-        return lambda chance, number: "".join(chance.choices(_HEX, k=length))
-    if isinstance(type, BINARIES):
-        return lambda chance, number: chance.randbytes(length)
-    return _other(given, prefix, type, past)
+        return lambda chance, number: "".join(chance.choices(_HEX, k=size(chance)))
+    return lambda chance, number: chance.randbytes(size(chance))
 
 
 def _decimal(type: DecimalType, low: str | None, high: str | None) -> Make:
@@ -145,7 +157,7 @@ def _decimal(type: DecimalType, low: str | None, high: str | None) -> Make:
     return lambda chance, number: Decimal(chance.randint(least, most)).scaleb(-type.scale)
 
 
-def _other(given: Options, prefix: str, type: LogicalType, past: int) -> Make:
+def _other(given: Options, prefix: str, type: LogicalType, past: int, parts: int) -> Make:
     match type:
         case BooleanType():
             return lambda chance, number: chance.random() < 0.5
@@ -159,17 +171,19 @@ def _other(given: Options, prefix: str, type: LogicalType, past: int) -> Make:
             return lambda chance, number: chance.randrange(_DAY_MS)
         case ArrayType(element=element):
             part = _random(given, f"{prefix}.element", element)
-            return lambda chance, number: tuple(part(chance, number) for _ in range(3))
+            return lambda chance, number: tuple(part(chance, number) for _ in range(parts))
         case MapType(key=key, value=value):
             name, inner = (_random(given, f"{prefix}.key", key),
                            _random(given, f"{prefix}.value", value))  # fmt: skip
-            return lambda chance, number: {name(chance, number): inner(chance, number)}
+            return lambda chance, number: {
+                name(chance, number): inner(chance, number) for _ in range(parts)
+            }
         case MultisetType(element=element):
             part = _random(given, f"{prefix}.element", element)
-            return lambda chance, number: {part(chance, number): 1}
+            return lambda chance, number: {part(chance, number): 1 for _ in range(parts)}
         case RowType(fields=fields):
-            parts = [_random(given, f"{prefix}.{field.name}", field.type) for field in fields]
-            return lambda chance, number: tuple(part(chance, number) for part in parts)
+            inside = [_random(given, f"{prefix}.{field.name}", field.type) for field in fields]
+            return lambda chance, number: tuple(part(chance, number) for part in inside)
     if hasattr(type, "precision"):
         # Rows are of now, or of a time before it as long as 'max-past' says.
         return lambda chance, number: (

@@ -82,8 +82,8 @@ def divide(_types: Sequence[LogicalType], result: LogicalType) -> Operation:
     if isinstance(result, lt.DecimalType):
         return _decimal(_exact_quotient, result)
     if isinstance(result, lt.FloatType):
-        return lambda left, right: single(_real_quotient(left, right))
-    return _real_quotient
+        return lambda left, right: single(real_quotient(left, right))
+    return real_quotient
 
 
 def _no_division() -> InvalidArgument:
@@ -105,7 +105,7 @@ def _exact_quotient(left: Any, right: Any) -> Decimal:
     return _QUOTIENTS.divide(left, right)
 
 
-def _real_quotient(left: float, right: float) -> float:
+def real_quotient(left: float, right: float) -> float:
     if right != 0:
         return left / right
     if left == 0 or math.isnan(left):

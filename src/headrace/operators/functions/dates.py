@@ -57,7 +57,7 @@ def checked_days(year: int, month: int, day: int, text: str) -> int:
 
 def read_date(text: str) -> int:
     """yyyy, yyyy-m or yyyy-m-d; what follows a blank is not looked at."""
-    parts = text.strip().split(" ", 1)[0].split("T", 1)[0].split("-")
+    parts = text.strip().split(" ", 1)[0].split("-")
     if len(parts) > 3 or not all(part.isascii() and part.isdigit() for part in parts):
         raise ValueError(f"'{text}' is no date")
     year, month, day = (*map(int, parts), 1, 1)[:3]

@@ -11,7 +11,7 @@ WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
 """Exact for every sum and product of two decimals of 38 digits."""
 _QUANTA = tuple(Decimal(1).scaleb(-scale) for scale in range(39))
 _FLOAT = struct.Struct("<f")
-_INTEGER = re.compile(r"([+-]?\d*)(?:\.\d*)?", re.ASCII)
+_INTEGER = re.compile(r"(?:([+-]?\d+)(?:\.\d*)?|\.\d+)", re.ASCII)
 _REAL = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
 
 
@@ -61,7 +61,7 @@ def truncated(value: Decimal) -> int:
 def read_integer(text: str, bits: int) -> int:
     """Digits after a point are cut off, blanks around are not looked at."""
     match = _INTEGER.fullmatch(text.strip())
-    digits = match.group(1) if match else ""
+    digits = (match.group(1) or "0") if match else ""
     if not digits or digits in "+-":
         raise ValueError(f"'{text}' is no integer")
     value = int(digits)

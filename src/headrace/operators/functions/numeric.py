@@ -11,6 +11,7 @@ from typing import Any
 from headrace.core import logical_types as lt
 from headrace.core.logical_types import LogicalType
 from headrace.errors import InvalidArgument
+from headrace.operators.functions.arithmetic import real_quotient
 from headrace.operators.functions.casting import BITS
 from headrace.operators.functions.numbers import WIDE, decimal_of, fitted, single, wrapped
 
@@ -129,8 +130,7 @@ def log(*values: float) -> float:
     if len(values) == 1:
         return logarithm(values[0])
     base, value = values
-    divisor = logarithm(base)
-    return logarithm(value) / divisor if divisor else math.nan
+    return real_quotient(logarithm(value), logarithm(base))
 
 
 def cotangent(value: float) -> float:

@@ -26,10 +26,21 @@ def to_timestamp(text: str, pattern: str | None = None) -> int | None:
 
 
 def _read(text: str, pattern: str | None) -> int | None:
+    """As the pattern says, or the way timestamps are usually written."""
     try:
-        if pattern is None:
-            return dates.read_timestamp(text)
-        return parsed(text, pattern)[0]
+        if pattern is not None:
+            return parsed(text, pattern)[0]
+    except ValueError:
+        pass
+    try:
+        return dates.read_timestamp(text)
+    except ValueError:
+        return None
+
+
+def _read_plain(text: str) -> int | None:
+    try:
+        return parsed(text, PLAIN, lenient=True)[0]
     except ValueError:
         return None
 
@@ -72,7 +83,7 @@ def date_format(types: Sequence[LogicalType], _result: LogicalType) -> Callable[
 
 
 def _reformatted(text: str, pattern: str) -> str | None:
-    wall = _read(text, None)
+    wall = _read_plain(text)
     return None if wall is None else written(wall, UTC, pattern)
 
 
@@ -102,7 +113,7 @@ def unix_seconds(_types: Sequence[LogicalType], _result: LogicalType) -> Callabl
 
 
 def convert_tz(text: str, source: str, target: str) -> str | None:
-    wall = _read(text, None)
+    wall = _read_plain(text)
     if wall is None:
         return None
     zone: tzinfo = zone_of(target)

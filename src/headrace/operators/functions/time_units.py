@@ -255,13 +255,18 @@ def _towards_zero(value: int, by: int) -> int:
 
 
 def _months_between(start: int, end: int) -> int:
-    if end < start:
-        return -_months_between(end, start)
+    """Whole months by the calendar; the clock only counts where the days are a month apart."""
     first_day, first_rest = divmod(start, DAY_NANOS)
     last_day, last_rest = divmod(end, DAY_NANOS)
-    one, other = civil(first_day), civil(last_day)
-    months = (other[0] - one[0]) * 12 + other[1] - one[1]
-    reached = plus_months(first_day, months)
-    if reached > last_day or (reached == last_day and last_rest < first_rest):
+    months = _months_of_days(first_day, last_day)
+    if plus_months(first_day, months) == last_day and last_rest < first_rest:
         months -= 1
     return months
+
+
+def _months_of_days(start: int, end: int) -> int:
+    if end < start:
+        return -_months_of_days(end, start)
+    one, other = civil(start), civil(end)
+    months = (other[0] - one[0]) * 12 + other[1] - one[1]
+    return months - 1 if plus_months(start, months) > end else months

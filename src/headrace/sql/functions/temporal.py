@@ -15,7 +15,6 @@ from headrace.sql.functions.construction import field_of
 from headrace.sql.functions.parameters import (
     DATETIME,
     INTEGER,
-    INTERVAL,
     NUMBER,
     ROW,
     TEXT,
@@ -37,6 +36,8 @@ _ALIASES = {
     for suffix in ("", "S")
 } | {"MILLIS": "MILLISECOND", "FRAC_SECOND": "MICROSECOND"}
 _DAY = kind_of("DATE", lt.DateType)
+_MONTHS = kind_of("<INTERVAL YEAR TO MONTH>", lt.YearMonthIntervalType)
+_MILLIS = kind_of("<INTERVAL DAY TO SECOND>", lt.DayTimeIntervalType)
 _TIME = kind_of("TIME", lt.TimeType)
 _POINT = kind_of("DATE | <TIMESTAMP>", lt.DateType, *lt.TIMESTAMPS)
 _TS = lt.TimestampType(3)
@@ -164,10 +165,11 @@ FUNCTIONS = (
         names=("EXTRACT",),
         doc="A part of a point in time or of an interval.",
         signatures=(
-            signature(_units(*_CALENDAR, *_PARTS[-5:]), _DAY, prepare=_unit(0)),
+            signature(_units(*_PARTS[2:]), _DAY, prepare=_unit(0)),
             signature(_units(*_CLOCK), _TIME, prepare=_unit(0)),
             signature(_units(*_PARTS), TIMEPOINT, prepare=_unit(0)),
-            signature(_units(*_PARTS), INTERVAL, prepare=_unit(0)),
+            signature(_units(*_CALENDAR[2:]), _MONTHS, prepare=_unit(0)),
+            signature(_units(*_CLOCK, "DAY", "EPOCH"), _MILLIS, prepare=_unit(0)),
         ),
         result=BIGINT,
         meaning=time_units.extract,

@@ -1,0 +1,111 @@
+"""Names of tables and functions in catalogs."""
+
+from __future__ import annotations
+
+import re
+
+from headrace.errors import InvalidArgument
+from headrace.origin import calling_origin
+
+__all__ = ["ObjectIdentifier", "ObjectPath", "path_parts"]
+
+_PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^`.\s]+))\s*(\.|$)")
+
+
+def path_parts(text: str, most: int = 3) -> tuple[str, ...]:
+    """`a.b.c` in parts; a part with dots or blanks stands in backticks."""
+    parts = []
+    at = 0
+    while True:
+        found = _PART.match(text, at)
+        if found is None or len(parts) == most:
+            raise InvalidArgument(
+                f"{text!r} is no name of up to {most} parts", origin=calling_origin(),
+                hint="Write catalog.database.name; a part with other characters in `backticks`.",
+            )  # fmt: skip
+        quoted, plain, end = found.groups()
+        parts.append(plain if quoted is None else quoted.replace("``", "`"))
+        at = found.end()
+        if end != ".":
+            return tuple(parts)
+
+
+class ObjectPath:
+    """A name in a catalog: database and object."""
+
+    def __init__(self, database_name: str, object_name: str) -> None:
+        self._parts = database_name, object_name
+
+    def get_database_name(self) -> str:
+        return self._parts[0]
+
+    def get_object_name(self) -> str:
+        return self._parts[1]
+
+    def get_full_name(self) -> str:
+        return ".".join(self._parts)
+
+    def compare_to(self, other: ObjectPath) -> int:
+        """Below, at or above 0, by the order of full names."""
+        mine, others = self.get_full_name(), other.get_full_name()
+        return (mine > others) - (mine < others)
+
+    @staticmethod
+    def from_string(full_name: str) -> ObjectPath:
+        parts = path_parts(full_name, 2)
+        if len(parts) != 2:
+            raise InvalidArgument(
+                f"{full_name!r} must be database.object", origin=calling_origin()
+            )
+        return ObjectPath(*parts)
+
+    def __str__(self) -> str:
+        return self.get_full_name()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ObjectPath) and self._parts == other._parts
+
+    def __hash__(self) -> int:
+        return hash(self._parts)
+
+
+class ObjectIdentifier:
+    """A whole name: catalog, database and object."""
+
+    def __init__(self, catalog_name: str, database_name: str, object_name: str) -> None:
+        self._parts = catalog_name, database_name, object_name
+
+    @staticmethod
+    def of(catalog_name: str, database_name: str, object_name: str) -> ObjectIdentifier:
+        return ObjectIdentifier(catalog_name, database_name, object_name)
+
+    def get_catalog_name(self) -> str:
+        return self._parts[0]
+
+    def get_database_name(self) -> str:
+        return self._parts[1]
+
+    def get_object_name(self) -> str:
+        return self._parts[2]
+
+    def to_object_path(self) -> ObjectPath:
+        return ObjectPath(*self._parts[1:])
+
+    def to_list(self) -> list[str]:
+        return list(self._parts)
+
+    def as_serializable_string(self) -> str:
+        """As SQL can write it whatever its parts are."""
+        return ".".join(f"`{part.replace('`', '``')}`" for part in self._parts)
+
+    def as_summary_string(self) -> str:
+        return ".".join(self._parts)
+
+    def __str__(self) -> str:
+        return self.as_serializable_string()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ObjectIdentifier) and self._parts == other._parts
+
+    def __hash__(self) -> int:
+        return hash(self._parts)

@@ -1,0 +1,41 @@
+"""TablePipeline: a query on its way to a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from headrace.graph.relations import Insert
+from headrace.table.compiled_plan import no_compiled_plans
+from headrace.table.explain_detail import ExplainDetail
+from headrace.table.object_names import ObjectIdentifier
+from headrace.table.results import TableResult
+
+if TYPE_CHECKING:
+    from headrace.table.table_environment import TableEnvironment
+
+__all__ = ["TablePipeline"]
+
+
+class TablePipeline:
+    """A complete job: run it, or put it in a statement set."""
+
+    def __init__(self, insert: Insert, t_env: TableEnvironment) -> None:
+        self.insert = insert
+        self._t_env = t_env
+
+    def execute(self) -> TableResult:
+        return self._t_env._runner.inserts([self.insert])
+
+    def explain(self, *extra_details: ExplainDetail) -> str:
+        return self._t_env._explained([self.insert], extra_details)
+
+    def print_explain(self, *extra_details: ExplainDetail) -> None:
+        print(self.explain(*extra_details))
+
+    def get_sink_identifier(self) -> ObjectIdentifier:
+        """The table that is written to."""
+        catalog, database, name = self.insert.path
+        return ObjectIdentifier.of(catalog, database, name)
+
+    def compile_plan(self) -> NoReturn:
+        raise no_compiled_plans()
