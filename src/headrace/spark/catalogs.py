@@ -15,6 +15,8 @@ from headrace.errors import SourceUnavailable, Unsupported
 from headrace.spark.native.types import quoted, spark_type
 from headrace.spark.session import get_session
 
+SESSION_CATALOG = "spark_catalog"
+"""Its tables may be of Spark's first kind, which are written in another way."""
 _PLAIN: dict[type[spark_types.DataType], LogicalType] = {
     spark_types.BooleanType: lt.BOOLEAN,
     spark_types.ByteType: lt.TINYINT,
@@ -115,7 +117,12 @@ class SparkCatalogs:
 
     def write(self, frame: DataFrame, database: str, table: str, overwrite: bool) -> None:
         self.session(frame.sparkSession)
-        frame.write.insertInto(self.path(database, table), overwrite)
+        if self.name == SESSION_CATALOG:
+            frame.write.insertInto(self.path(database, table), overwrite)
+        elif overwrite:
+            frame.writeTo(self.path(database, table)).overwritePartitions()
+        else:
+            frame.writeTo(self.path(database, table)).append()
 
 
 def _not_null(field: Field) -> str:

@@ -1,0 +1,1 @@
+"""Finding patterns of events: one automaton for all front ends."""
