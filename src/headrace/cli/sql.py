@@ -133,7 +133,8 @@ def converse(session: SqlSession, ask: Callable[[], str] | None = None) -> None:
                 session.jobs.cancel_all()
                 return
             warned = True
-            typer.echo(f"{len(running)} running jobs end with the client; leave again to do so.")
+            jobs = "1 running job ends" if len(running) == 1 else f"{len(running)} running jobs end"
+            typer.echo(f"{jobs} with the client; leave again to do so.")
         except Exception as error:
             print_error(error, verbose=session.settings.verbose)
 

@@ -244,7 +244,7 @@ class StreamExecutionEnvironment(SettingsMixin):
         return self.checkpoints.get_checkpointing_mode()
 
     def get_parallelism(self) -> int:
-        return self._parallelism or default_parallelism()
+        return self._parallelism or max(self.config.get_parallelism(), 0) or default_parallelism()
 
     def close(self) -> None:
         """Forget what was not executed."""

@@ -56,7 +56,8 @@ class JobResults:
 
     def _listeners(self, on_collect: Mapping[int, CollectListener]) -> dict[str, CollectListener]:
         """Who takes what operators send to the driver, by their uids."""
-        printing = {vertex.uid: self._print_lines for vertex in self._plan.vertices.values()
+        printing = {vertex.uid: self._print_errors if vertex.operator.to_error
+                    else self._print_lines for vertex in self._plan.vertices.values()
                     if isinstance(vertex.operator, PrintOperator)}  # fmt: skip
         collecting = {self._plan.vertices[id].uid: take for id, take in on_collect.items()}
         return {**printing, **collecting}
@@ -64,6 +65,10 @@ class JobResults:
     def _print_lines(self, lines: list[str]) -> None:
         for line in lines:
             self._print(line)
+
+    def _print_errors(self, lines: list[str]) -> None:
+        for line in lines:
+            print(line, file=sys.stderr, flush=True)
 
     def _commits(self, plan: PhysicalPlan, journal: CommitJournal) -> SinkCommits:
         return SinkCommits(plan, journal, self._hand_over, may_lose=self._may_lose)

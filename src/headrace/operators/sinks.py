@@ -25,9 +25,14 @@ class DiscardOperator(Operator):
 class PrintOperator(Operator):
     """Sends each record's text to the driver, which prints it."""
 
-    def __init__(self, type_info: TypeInformation | None, prefix: str | None = None):
+    def __init__(
+        self, type_info: TypeInformation | None, prefix: str | None = None, *,
+        to_error: bool = False,
+    ):  # fmt: skip
         self.type_info = type_info
         self.prefix = prefix
+        self.to_error = to_error
+        """Whether the driver prints to standard error."""
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)

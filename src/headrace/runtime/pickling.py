@@ -25,6 +25,7 @@ _DEFINED: dict[str, int] = {}
 """How many classes of each name the script has defined; a notebook may define one again."""
 
 _HERE: WeakSet[type] = WeakSet()
+_STORED: set[type] = set()
 """Classes of the script that runs in this very process."""
 
 _SENT: WeakSet[type] = WeakSet()
@@ -113,6 +114,7 @@ def keep_class(stored: type, state: Any) -> type:
     """
     if stored in _HERE or stored in _SENT:
         return stored
+    _STORED.add(stored)  # values that are read later only name it
     return trackers._class_setstate(stored, state)  # type: ignore[no-any-return]
 
 

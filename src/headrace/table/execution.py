@@ -6,6 +6,7 @@ give that result. Streams, changelogs and per-record changes run on key groups.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -183,4 +184,7 @@ def _rows(frame: Any, row: RowType) -> Iterator[tuple[Any, ...]]:
 def _print(rows: Iterable[tuple[Any, ...]], sink: Any) -> None:
     start = f"{sink.identifier}> " if sink.identifier else ""
     for row in rows:
-        print(start + change_text(row, sink.row.types), flush=True)
+        print(
+            start + change_text(row, sink.row.types), flush=True,
+            file=sys.stderr if sink.to_error else sys.stdout,
+        )  # fmt: skip

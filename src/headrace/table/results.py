@@ -12,6 +12,8 @@ from headrace.core.table_connector import INSERT, KIND_TEXTS
 from headrace.core.table_values import changed_row_maker
 from headrace.datastream.collecting import CloseableIterator
 from headrace.jobs.client import JobClient
+from headrace.table.resolved_schema import ResolvedSchema
+from headrace.table.table_schema import TableSchema
 from headrace.table.tableau import Tableau
 
 Change = tuple[Any, ...]
@@ -42,8 +44,16 @@ class TableResult:
     def get_job_client(self) -> JobClient | None:
         return self._client
 
-    def get_resolved_schema(self) -> tuple[Field, ...]:
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns of the result."""
         return self._fields
+
+    def get_resolved_schema(self) -> ResolvedSchema:
+        return ResolvedSchema.of_fields(self._fields)
+
+    def get_table_schema(self) -> TableSchema:
+        return TableSchema.of_fields(self._fields)
 
     def get_result_kind(self) -> ResultKind:
         return self._kind

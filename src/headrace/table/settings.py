@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,7 +42,9 @@ class TableSettings:
 
     @property
     def per_record(self) -> bool:
-        found = self.configuration.get_string(CHANGES, _MODES[0])
+        # Programs written for PyFlink expect the changes that Flink makes.
+        usual = "record" if "pyflink.table" in sys.modules else "micro-batch"
+        found = self.configuration.get_string(CHANGES, usual)
         if found not in _MODES:
             raise InvalidArgument(f"{CHANGES} is one of {', '.join(_MODES)}, not {found!r}")
         return found == "record"

@@ -17,7 +17,7 @@ from headrace.table.table_pipeline import TablePipeline
 
 if TYPE_CHECKING:
     from headrace.table.table import Table
-    from headrace.table.table_environment import TableEnvironment
+    from headrace.table.environment import TableEnvironment
 
 __all__ = ["StatementSet"]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.core.logical_types import RowType
+from headrace.core.table_connector import CatalogTable
 from headrace.errors import InvalidArgument, InvalidQuery, TypeMismatch
 from headrace.graph.relations import FULL, INNER, LEFT, RIGHT, Relation
 from headrace.operators.functions.session import session_time_zone
@@ -17,7 +18,7 @@ from headrace.sql.relations import distinct, renamed
 from headrace.sql.set_operations import combined
 from headrace.sql.subqueries import filtered
 from headrace.table.expression import Expression
-from headrace.table.expression_base import ExpressionBase, expression_node
+from headrace.table.expression_base import expression_node
 from headrace.table.expressions import condition_node
 from headrace.table.explain_detail import ExplainDetail
 from headrace.table.grouped_table import (
@@ -38,7 +39,7 @@ from headrace.table.table_schema import TableSchema
 from headrace.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
-    from headrace.table.table_environment import TableEnvironment
+    from headrace.table.environment import TableEnvironment
 
 __all__ = [
     "AggregatedTable",
@@ -54,9 +55,13 @@ __all__ = [
 class Table:
     """A query over tables. Methods give new tables; nothing runs before it is executed."""
 
-    def __init__(self, relation: Relation, t_env: TableEnvironment) -> None:
+    def __init__(
+        self, relation: Relation, t_env: TableEnvironment, declared: CatalogTable | None = None
+    ) -> None:
         self.relation = relation
         self._t_env = t_env
+        self._declared = declared
+        """For a table of a catalog: how it was declared."""
         self._name: str | None = None
 
     def __str__(self) -> str:
@@ -66,8 +71,8 @@ class Table:
         return self._name
 
     def __getattr__(self, name: str) -> Expression[Any]:
-        if name.startswith("__") or name not in self.relation.names:
-            names = self.relation.names if "relation" in vars(self) else ()
+        names = self.relation.names if "relation" in vars(self) else ()
+        if name.startswith("__") or name not in names:
             raise AttributeError(
                 f"the table has no column {name!r}; its columns are {', '.join(names)}"
             )
@@ -336,6 +341,8 @@ class Table:
         return TableSchema.of_fields(self.relation.schema)
 
     def get_resolved_schema(self) -> ResolvedSchema:
+        if self._declared is not None:
+            return ResolvedSchema.of_table(self._declared, self.relation)
         return ResolvedSchema.of_relation(self.relation)
 
     def print_schema(self) -> None:
@@ -393,7 +400,3 @@ def _renamed(relation: Relation, names: Sequence[str]) -> Relation:
         if name in names[:index]:
             raise InvalidQuery(f"ambiguous column name: {name}", origin=calling_origin())
     return renamed(relation, names)
-
-
-def is_expression(value: Any) -> bool:
-    return isinstance(value, ExpressionBase)

@@ -11,7 +11,7 @@ from headrace.table.object_names import ObjectIdentifier
 from headrace.table.results import TableResult
 
 if TYPE_CHECKING:
-    from headrace.table.table_environment import TableEnvironment
+    from headrace.table.environment import TableEnvironment
 
 __all__ = ["TablePipeline"]
 

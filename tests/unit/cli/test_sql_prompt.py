@@ -89,9 +89,9 @@ def completions(text: str) -> list[str]:
 
 def test_names_and_words_are_completed() -> None:
     assert completions("SELECT * FROM or") == ["SELECT * FROM orders"]
-    assert "SELECT amount" in [
-        text.partition(" FROM")[0] for text in completions("SELECT orders.am FROM orders"[:16])
-    ] or completions("SELECT * FROM orders WHERE am") == ["SELECT * FROM orders WHERE amount"]
+    assert completions("SELECT * FROM orders o WHERE o.am") == [
+        "SELECT * FROM orders o WHERE o.amount"
+    ]
     assert "SHOW TABLES" in completions("SHOW TA")
     assert completions("QU") == ["QUIT"]
     assert "SELECT ABS" in completions("SELECT AB")

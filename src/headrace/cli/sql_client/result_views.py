@@ -33,7 +33,7 @@ def show_result(result: TableResult, settings: ClientSettings, console: Console)
     mode = settings.result_mode
     if mode is ResultMode.TABLEAU:
         return _until_interrupted(result, lambda: _print_tableau(result))
-    fields = result.get_resolved_schema()
+    fields = result.fields
     kept_as = MaterializedRows if mode is ResultMode.TABLE else ChangeRows
     view = _View(kept_as(fields, settings.max_rows), console)
     finished = _until_interrupted(result, lambda: view.follow(result))
@@ -42,7 +42,7 @@ def show_result(result: TableResult, settings: ClientSettings, console: Console)
 
 
 def _print_tableau(result: TableResult) -> None:
-    tableau = Tableau(result.get_resolved_schema(), with_kinds=True, fixed=True)
+    tableau = Tableau(result.fields, with_kinds=True, fixed=True)
     for line in tableau.lines(result.changes()):
         print(line, flush=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
@@ -109,7 +110,7 @@ class SqlSession:
     def _known(self, result: TableResult) -> StartedJob:
         client = result.get_job_client()
         assert client is not None
-        fields = result.get_resolved_schema()
+        fields = result.fields
         return StartedJob(client, ", ".join(field.name for field in fields))
 
     def _say_started(self, started: StartedJob, result: TableResult) -> None:
@@ -216,7 +217,7 @@ def read_file(file: str) -> str:
         raise InvalidArgument(f"cannot read {file}: {reason}") from None
 
 
-def _printed(fields: list[Field], rows: list[tuple[str, ...]]) -> None:
+def _printed(fields: Sequence[Field], rows: Sequence[tuple[str, ...]]) -> None:
     TableResult(fields, rows=as_inserts(rows)).print()
 
 

@@ -23,9 +23,8 @@ class PrintRows(PrintOperator):
     """Sends each change as text to the driver, which prints it."""
 
     def __init__(self, row: RowType, identifier: str | None, to_error: bool):
-        super().__init__(None, identifier)
+        super().__init__(None, identifier, to_error=to_error)
         self._types = row.types
-        self._to_error = to_error
 
     def receive(self, side: int, batch: Batch) -> None:
         lines = [self._start + change_text(record, self._types) for record in batch.values]

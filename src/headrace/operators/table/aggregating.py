@@ -18,6 +18,7 @@ from headrace.core.expressions import (
 )
 from headrace.core.operator import Context
 from headrace.errors import Unsupported
+from headrace.operators.table.batched_calls import BatchAccumulator
 from headrace.operators.table.compiled import Compiled, compiled_predicate, compiled_value
 from headrace.operators.table.hashable_rows import lookup_form
 from headrace.operators.table.opened import close_all, open_all
@@ -81,13 +82,9 @@ def accumulator_of(call: AggregateCall, retracts: bool, ctx: Context | None = No
         )
     types = [argument.type for argument in call.arguments]
     if call.user is not None and call.user.style != "general":
-        raise Unsupported(
-            f"{call.user.name} is an aggregate of {call.user.style} columns, which needs all rows "
-            "of a group at once",
-            hint="Write it with create_accumulator, accumulate and get_value.",
-        )
-    if call.user is not None:
-        made: Accumulator = UserAccumulator(call.user, types, call.type, ctx)
+        made: Accumulator = BatchAccumulator(call.user, types, call.type)
+    elif call.user is not None:
+        made = UserAccumulator(call.user, types, call.type, ctx)
     else:
         made = call.function.accumulator(types, call.type, retracts)
     return DistinctAccumulator(made) if call.distinct else made

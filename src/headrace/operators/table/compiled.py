@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
-from headrace.core.expressions import Expression, UserCall
+from headrace.core.expressions import Expression, UserCall, columns_of
 from headrace.core.table_values import from_python, nullable, to_python
-from headrace.errors import Unsupported
 from headrace.operators.functions.session import session_time_zone, time_zone
+from headrace.operators.table.batched_calls import batch_call, is_batched, stages
 from headrace.operators.table.expression_code import Code
 
 T = TypeVar("T")
@@ -120,9 +120,50 @@ class Compiled(Generic[T]):
         self._opened = []
 
 
+class BatchCompiled(Compiled[T]):
+    """The same for expressions with calls that are made for many rows at once."""
+
+    def _compile(self) -> None:
+        used = [index for one in self.expressions for index in columns_of(one)]
+        width = max(used, default=-1) + 1
+        calls, last = stages(self.expressions, width)
+        steps = [[self._step(call) for call in each] for each in calls]
+        predicate, end = self.form == _PREDICATE, self.first + width
+        final: Compiled[Any] = Compiled(last, _VALUE if predicate else self.form, self.first)
+
+        def each(rows: Iterable[Row]) -> list[Any]:
+            given = list(rows)
+            wide = [row[:end] for row in given]
+            for step in steps if given else ():
+                added = zip(*(call(wide) for call in step), strict=True)
+                wide = [(*row, *more) for row, more in zip(wide, added, strict=True)]
+            values = final.each(wide)
+            if not predicate:
+                return values
+            return [row for row, value in zip(given, values, strict=True) if value]
+
+        self._each = each
+        self._function = (lambda row: bool(each([row]))) if predicate else lambda row: each([row])[0]  # type: ignore[assignment, return-value]
+
+    def _step(self, call: UserCall) -> Callable[[list[Row]], list[Any]]:
+        arguments: Compiled[Row] = Compiled(call.arguments, _VALUES, self.first)
+        made = batch_call(call.function, [each.type for each in call.arguments], call.type)
+
+        def step(rows: list[Row]) -> list[Any]:
+            values = arguments.each(rows)
+            return made([list(each) for each in zip(*values, strict=True)], len(rows))
+
+        return step
+
+
+def _made(expressions: Sequence[Expression], form: str, first: int = 1) -> Compiled[Any]:
+    kind = BatchCompiled if any(map(is_batched, expressions)) else Compiled
+    return kind(expressions, form, first)
+
+
 def compiled_row(expressions: Sequence[Expression]) -> Compiled[Row]:
     """From a row (kind, columns…) to one of the same kind with these columns."""
-    return Compiled(expressions, _ROW)
+    return _made(expressions, _ROW)
 
 
 def compiled_values(expressions: Sequence[Expression], *, first: int = 1) -> Compiled[Row]:
@@ -130,30 +171,22 @@ def compiled_values(expressions: Sequence[Expression], *, first: int = 1) -> Com
 
     `first` is where column 0 is: 1 after a change's kind, 0 in a row without one.
     """
-    return Compiled(expressions, _VALUES, first)
+    return _made(expressions, _VALUES, first)
 
 
 def compiled_value(expression: Expression, *, first: int = 1) -> Compiled[Any]:
     """From a row to one value."""
-    return Compiled((expression,), _VALUE, first)
+    return _made((expression,), _VALUE, first)
 
 
 def compiled_predicate(expression: Expression, *, first: int = 1) -> Compiled[bool]:
     """From a row to whether the condition is TRUE; NULL is not."""
-    return Compiled((expression,), _PREDICATE, first)
+    return _made((expression,), _PREDICATE, first)
 
 
 def user_call(call: UserCall) -> Callable[..., Any]:
-    """The user's `eval` on values in internal form.
-
-    Functions that want batches or give awaitables are called by operators of their own.
-    """
+    """The user's `eval` on values in internal form; for functions that are called row by row."""
     function = call.function
-    if function.style != "general":
-        raise Unsupported(
-            f"{function.name} takes {function.style} batches, here it would see one row at a time",
-            hint="Use it in a projection of its own.",
-        )
     evaluate = getattr(function.function, "eval", function.function)
     arguments = [to_python(argument.type) for argument in call.arguments]
     result = from_python(call.type)

@@ -347,7 +347,7 @@ def _pruned_sides(
     relation: _Both, wanted: Wanted, left_needed: Wanted, right_needed: Wanted
 ) -> tuple[_Both, Places, Places, Places]:
     """A join with its sides pruned and its condition moved; where columns of the left, of the right
-    and of both are now."""
+    and of the join itself are now."""
     width = len(relation.left.schema)
     read = _read(relation.condition)
     semi = relation.kind in (SEMI, ANTI)
@@ -360,7 +360,8 @@ def _pruned_sides(
     )
     first = len(left.schema)
     both = {**left_places, **{old + width: new + first for old, new in right_places.items()}}
-    order = {new: old for old, new in both.items() if not (semi and old >= width)}
+    shown = left_places if semi else both
+    order = {new: old for old, new in shown.items()}
     changed: _Both = replace(
         relation,
         schema=tuple(relation.schema[order[index]] for index in range(len(order))),
@@ -368,21 +369,21 @@ def _pruned_sides(
         right=right,
         condition=_moved(relation.condition, both),  # type: ignore[arg-type]
     )
-    return changed, left_places, right_places, both
+    return changed, left_places, right_places, shown
 
 
 @_prune.register
 def _(relation: Join, wanted: Wanted) -> Pruned:
-    changed, _, _, both = _pruned_sides(relation, wanted, frozenset(), frozenset())
-    return changed, both
+    changed, _, _, shown = _pruned_sides(relation, wanted, frozenset(), frozenset())
+    return changed, shown
 
 
 @_prune.register
 def _(relation: TemporalJoin, wanted: Wanted) -> Pruned:
-    changed, left, _, both = _pruned_sides(
+    changed, left, _, shown = _pruned_sides(
         relation, wanted, frozenset({relation.time}), _times(relation.right)
     )
-    return replace(changed, time=left[relation.time]), both
+    return replace(changed, time=left[relation.time]), shown
 
 
 def _times(relation: Relation) -> Wanted:
@@ -394,7 +395,7 @@ def _times(relation: Relation) -> Wanted:
 def _(relation: IntervalJoin, wanted: Wanted) -> Pruned:
     left_needed = frozenset((*relation.left_keys, relation.left_time))
     right_needed = frozenset((*relation.right_keys, relation.right_time))
-    changed, left, right, both = _pruned_sides(relation, wanted, left_needed, right_needed)
+    changed, left, right, shown = _pruned_sides(relation, wanted, left_needed, right_needed)
     changed = replace(
         changed,
         left_keys=tuple(left[key] for key in relation.left_keys),
@@ -402,14 +403,14 @@ def _(relation: IntervalJoin, wanted: Wanted) -> Pruned:
         left_time=left[relation.left_time],
         right_time=right[relation.right_time],
     )
-    return changed, both
+    return changed, shown
 
 
 @_prune.register
 def _(relation: WindowJoin, wanted: Wanted) -> Pruned:
     left_needed = frozenset((*relation.left_keys, *relation.left_window))
     right_needed = frozenset((*relation.right_keys, *relation.right_window))
-    changed, left, right, both = _pruned_sides(relation, wanted, left_needed, right_needed)
+    changed, left, right, shown = _pruned_sides(relation, wanted, left_needed, right_needed)
     start, end = relation.left_window
     other_start, other_end = relation.right_window
     changed = replace(
@@ -419,17 +420,17 @@ def _(relation: WindowJoin, wanted: Wanted) -> Pruned:
         left_window=(left[start], left[end]),
         right_window=(right[other_start], right[other_end]),
     )
-    return changed, both
+    return changed, shown
 
 
 @_prune.register
 def _(relation: SetOperation, wanted: Wanted) -> Pruned:
     if relation.kind != "union" or not relation.all:
         return replace(relation, branches=tuple(map(_all, relation.branches))), _identity(relation)
-    kept = sorted(wanted)
+    kept = sorted(wanted) or [0][: len(relation.schema)]
     branches = []
     for branch in relation.branches:
-        pruned, places = _prune(branch, wanted)
+        pruned, places = _prune(branch, frozenset(kept))
         branches.append(chosen(pruned, [places[index] for index in kept]))
     schema = tuple(relation.schema[index] for index in kept)
     return replace(relation, schema=schema, branches=tuple(branches)), _places(kept)

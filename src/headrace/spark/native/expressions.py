@@ -22,11 +22,15 @@ from headrace.core.expressions import (
 )
 from headrace.core.logical_types import INT, LogicalType
 from headrace.core.table_columns import from_arrow, to_arrow
-from headrace.operators.table.compiled import compiled_value
+from headrace.operators.table.batched_calls import column_call
+from headrace.operators.table.compiled import Compiled, compiled_value
+from headrace.operators.table.user_functions import FunctionContext
 from headrace.spark.native.types import NotNative, is_held_as_meant, literal_text, spark_type
 
 _numbers = itertools.count(1)
 _arrow_udf: Any = arrow_udf  # its overloads do not know what annotations say
+_OF_COLUMNS = ("pandas", "arrow")
+Evaluated = Callable[[Sequence[pa.Array]], pa.Array]
 
 
 def column(index: int) -> str:
@@ -104,16 +108,40 @@ def _is_deterministic(expression: Expression) -> bool:
 
 def _body(expression: Expression, types: list[LogicalType]) -> Callable[..., Any]:
     """What runs in a worker, on batches of columns."""
-    result = expression.type
 
     def evaluate(batches: Iterator[Any]) -> Iterator[pa.Array]:
-        value = compiled_value(expression)
-        for columns in batches:
-            parts = columns if isinstance(columns, tuple) else (columns,)
-            lists = [from_arrow(part, type) for part, type in zip(parts, types, strict=True)]
-            yield to_arrow([value((0, *row)) for row in zip(*lists, strict=True)], result)
+        value = compiled_value(expression, first=0)
+        value.open(FunctionContext(None))
+        made = _on_columns(expression) or _on_values(value, types)
+        try:
+            for columns in batches:
+                yield made(columns if isinstance(columns, tuple) else (columns,))
+        finally:
+            value.close()
 
     # Spark reads from the annotations how the function wants its columns.
     taken: Any = Iterator[pa.Array] if len(types) == 1 else Iterator[tuple[pa.Array, ...]]
     evaluate.__annotations__ = {"batches": taken, "return": Iterator[pa.Array]}
     return evaluate
+
+
+def _on_values(value: Compiled[Any], types: list[LogicalType]) -> Evaluated:
+    result = value.expressions[0].type
+
+    def evaluated(parts: Sequence[pa.Array]) -> pa.Array:
+        lists = [from_arrow(part, type) for part, type in zip(parts, types, strict=True)]
+        return to_arrow(value.each(zip(*lists, strict=True)), result)
+
+    return evaluated
+
+
+def _on_columns(expression: Expression) -> Evaluated | None:
+    """A function of columns alone, which can have Spark's own ones."""
+    if not isinstance(expression, UserCall) or expression.function.style not in _OF_COLUMNS:
+        return None
+    places = [part.index for part in expression.arguments if isinstance(part, Column)]
+    if len(places) != len(expression.arguments):
+        return None
+    types = [argument.type for argument in expression.arguments]
+    call = column_call(expression.function, types, expression.type)
+    return lambda parts: call([parts[at] for at in places], len(parts[0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.core.expressions import Call
 from headrace.core.source import CollectionSpec, FrameSpec, OnDriver
 from headrace.errors import Unsupported
 from headrace.graph.relations import (
@@ -25,6 +26,7 @@ from headrace.operators.table.lookup_join import LookupJoinOperator
 from headrace.operators.table.to_changelog import ToChangelogOperator
 from headrace.operators.table.values import value_records
 from headrace.operators.table.watermark_assigner import WatermarkAssignerOperator
+from headrace.sql.resolve_calls import SOURCE_WATERMARK
 from headrace.table.lowering.frames import native_frame
 from headrace.table.lowering.lookups import cache_options, retry_options, shaped
 from headrace.table.lowering.lowering import Lowering
@@ -68,6 +70,10 @@ def values(lowering: Lowering, relation: Values) -> int:
 
 
 def assign_watermark(lowering: Lowering, relation: AssignWatermark) -> int:
+    mark = relation.watermark
+    if isinstance(mark, Call) and mark.function is SOURCE_WATERMARK:
+        # The stream's own watermarks and times of records are passed on as they are.
+        return lowering.node(relation.input)
     operator = WatermarkAssignerOperator(
         relation.time, relation.watermark, idle_after_ms=lowering.settings.idle_after_ms
     )

@@ -1,0 +1,89 @@
+"""What is remembered for each key: in memory while a micro-batch runs, in state between two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.core.operator import Context
+from headrace.core.state import ValueStateDescriptor
+from headrace.errors import IncompatibleState
+from headrace.operators.cep.nfa import Nfa
+from headrace.operators.cep.shared_buffer import Matches
+
+_WAITING = ValueStateDescriptor("events-waiting")
+_MATCHES = ValueStateDescriptor("partial-matches")
+
+
+class KeyMatches:
+    """One key's events that wait for the watermark, and its partial matches."""
+
+    __slots__ = ("matches", "timer", "waiting", "waits")
+
+    def __init__(self, waiting: list[tuple[int, Any]], matches: Matches):
+        self.waiting = waiting
+        self.matches = matches
+        self.timer: int | None = None
+        """The earliest timer that is set."""
+        self.waits = False
+        """Whether `waiting` differs from what is stored."""
+
+    def due(self, nfa: Nfa) -> int | None:
+        """When there is something to do for the key."""
+        timeout = nfa.next_timeout(self.matches)
+        if not self.waiting:
+            return timeout
+        first = min(self.waiting, key=lambda item: item[0])[0]
+        return first if timeout is None else min(first, timeout)
+
+
+class MatchStore:
+    """Finds what is remembered for a key."""
+
+    def __init__(self, ctx: Context, nfa: Nfa):
+        self._ctx = ctx
+        self._nfa = nfa
+        self._waiting: Any = ctx.keyed_state(_WAITING)
+        self._matches: Any = ctx.keyed_state(_MATCHES)
+        self._open: dict[Any, KeyMatches] = {}
+
+    def of(self, key: Any) -> KeyMatches:
+        """What there is for a key, to be changed in place."""
+        found = self._open.get(key)
+        if found is None:
+            self._ctx.scope.key = key
+            found = self._open[key] = self._load()
+        return found
+
+    def _load(self) -> KeyMatches:
+        waiting, packed = self._waiting.value(), self._matches.value()
+        found = KeyMatches(list(waiting or ()), self._unpacked(packed))
+        if waiting or packed:
+            found.timer = found.due(self._nfa)  # it was set when they were stored
+        return found
+
+    def _unpacked(self, packed: Any) -> Matches:
+        if packed is None:
+            return Matches()
+        try:
+            return Matches.unpack(packed, self._nfa.numbers)
+        except KeyError as missing:
+            raise IncompatibleState(
+                f"there are partial matches that wait in state {missing} of the pattern, which the "
+                "pattern does not have",
+                hint="Go on with the pattern as it was, or give the operator another uid to start "
+                "without partial matches.",
+            ) from missing
+
+    def save(self) -> None:
+        """Write what has changed to state; from now on state is what counts."""
+        scope, waiting, stored = self._ctx.scope, self._waiting, self._matches
+        for key, found in self._open.items():
+            matches = found.matches
+            if not found.waits and not matches.changed:
+                continue
+            scope.key = key
+            if found.waits:
+                waiting.update(found.waiting or None)
+            if matches.changed:
+                stored.update(None if matches.is_empty() else matches.pack(self._nfa.names))
+        self._open.clear()

@@ -1,0 +1,201 @@
+"""Moving the partial matches of a key on with each event, and giving up those that are too old."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+from headrace.core.pattern_functions import IterativeCondition
+from headrace.core.patterns import Skip
+from headrace.errors import InvalidGraph
+from headrace.operators.cep.automaton import Automaton, Kind
+from headrace.operators.cep.decisions import Plan, decision, is_iterative, options_of, plan_of
+from headrace.operators.cep.shared_buffer import Link, Matches, Run, events_by_stage
+from headrace.operators.cep.skipping import survivors
+
+MOST_RUNS = 100_000
+"""How many partial matches a key may have."""
+
+TimedOut = tuple[Link, int]
+"""The last event of a partial match that has timed out, and when it did."""
+_NONE: list[Link] = []
+_start_of = attrgetter("start")
+
+
+class MatchContext(IterativeCondition.Context):
+    """What a condition may see; one object, moved from one partial match to the next."""
+
+    def __init__(self, clock: Callable[[], int]):
+        self.current_processing_time = clock  # type: ignore[method-assign]
+        self.time = 0
+        self.last: Link | None = None
+        self.seen: dict[str, list[Any]] | None = None
+
+    def get_events_for_pattern(self, name: str) -> list[Any]:
+        if self.seen is None:
+            self.seen = events_by_stage(self.last)
+        return self.seen.get(name, [])
+
+    def timestamp(self) -> int:
+        return self.time
+
+    def current_processing_time(self) -> int:
+        raise AssertionError("replaced by the clock")
+
+
+class Nfa:
+    """Runs an automaton; the partial matches themselves are in `Matches`, one for each key."""
+
+    def __init__(
+        self, automaton: Automaton, clock: Callable[[], int], most_runs: int = MOST_RUNS
+    ):
+        self.automaton = automaton
+        states = automaton.states
+        self.names = [state.name for state in states]
+        self.numbers = {state.name: at for at, state in enumerate(states)}
+        self._options = [options_of(state) for state in states]
+        self._decide = [decision(options) for options in self._options]
+        self._plans: list[dict[int, Plan]] = [{} for _ in states]
+        self._start = states.index(automaton.start)
+        self._iterative = any(is_iterative(options) for options in self._options)
+        self._context = MatchContext(clock)
+        self._within = automaton.within_ms
+        self._gaps = {at: state.gap_ms for at, state in enumerate(states)
+                      if state.gap_ms is not None}  # fmt: skip
+        self._skips = automaton.after_match.skip is not Skip.NO_SKIP
+        self._most_runs = most_runs
+        self.limited = self._within is not None or bool(self._gaps)
+        """Whether partial matches time out."""
+
+    def process(self, matches: Matches, event: Any, time: int) -> list[Link]:
+        """Apply an event; the last links of the matches it completes."""
+        context, runs = self._context, matches.runs
+        context.time = time
+        context.last = None
+        context.seen = None
+        begins = self._decide[self._start](event, context)
+        if not begins and not runs:
+            return _NONE
+        kept: list[Run] = []
+        done: list[Run] = []
+        stamp = (time, matches.sequence)
+        changed = False
+        decide, plans, iterative = self._decide, self._plans, self._iterative
+        for run in runs:
+            state = run[0]
+            if iterative:
+                context.last = run[1]
+                context.seen = None
+            bits = decide[state](event, context)
+            plan = plans[state].get(bits) or self._plan(state, bits)
+            if plan.stays:
+                kept.append(run)
+                continue
+            changed = True
+            if plan.steps:
+                self._follow(plan, run, stamp, event, kept, done)
+        if begins:
+            changed = True
+            plan = plans[self._start].get(begins) or self._plan(self._start, begins)
+            self._follow(plan, None, stamp, event, kept, done)
+        if not changed:
+            return _NONE
+        return self._settle(matches, kept, done)
+
+    def _plan(self, state: int, bits: int) -> Plan:
+        plan = plan_of(self.automaton.states[state], self._options[state], bits)
+        self._plans[state][bits] = plan
+        return plan
+
+    def _follow(
+        self, plan: Plan, run: Run | None, stamp: tuple[int, int], event: Any, kept: list[Run],
+        done: list[Run],
+    ) -> None:  # fmt: skip
+        before, start = (None, stamp) if run is None else (run.last, run.start)
+        for step in plan.steps:
+            last = Link(before, step.stage, stamp, event) if step.takes else before
+            assert last is not None
+            if step.target is not None:
+                kept.append(Run(self.numbers[step.target.name], last, start))
+            for _ in range(step.completed):
+                done.append(Run(-1, last, start))
+
+    def _settle(self, matches: Matches, kept: list[Run], done: list[Run]) -> list[Link]:
+        """Store what goes on; of what is complete, tell what may be told already."""
+        matches.changed = True
+        matches.sequence += 1
+        found = [run.last for run in done]
+        if self._skips:
+            found, kept = self._skip(matches, kept, done)
+        matches.runs = kept
+        if len(kept) > self._most_runs:
+            raise _too_many(len(kept))
+        if not kept and not matches.complete:
+            matches.sequence = 0
+        return found
+
+    def _skip(
+        self, matches: Matches, kept: list[Run], done: list[Run]
+    ) -> tuple[list[Link], list[Run]]:
+        """A match counts only when no partial match that began before it can make it void."""
+        after, complete = self.automaton.after_match, matches.complete
+        for run in done:
+            insort(complete, run, key=_start_of)
+        found = []
+        while complete and not (kept and kept[0].start < complete[0].start):
+            first = complete.pop(0)
+            kept = survivors(after, first, kept)
+            complete = matches.complete = survivors(after, first, complete)
+            found.append(first.last)
+        return found, kept
+
+    def advance(self, matches: Matches, time: int) -> tuple[list[tuple[Link, int]], list[TimedOut]]:
+        """No event before `time` will come: the matches complete by that, and those too old.
+
+        Each comes with the time at which that was so.
+        """
+        due = self.next_timeout(matches)
+        if due is None or due > time:
+            return [], []
+        kept: list[Run] = []
+        done: list[Run] = []
+        expired: list[TimedOut] = []
+        ends: dict[int, int] = {}
+        for run in matches.runs:
+            end = self._end(run)
+            if end is None or end > time:
+                kept.append(run)
+            elif self.automaton.states[run.state].kind is Kind.PENDING:
+                ends[id(run.last)] = end
+                done.append(Run(-1, run.last, run.start))
+            else:
+                expired.append((run.last, end))
+        found = self._settle(matches, kept, done)
+        return [(last, ends.get(id(last), due)) for last in found], expired
+
+    def next_timeout(self, matches: Matches) -> int | None:
+        """When the next partial match will be too old."""
+        if not matches.runs or not self.limited:
+            return None
+        if not self._gaps and self._within is not None:
+            return matches.runs[0].start[0] + self._within
+        ends = [end for end in map(self._end, matches.runs) if end is not None]
+        return min(ends, default=None)
+
+    def _end(self, run: Run) -> int | None:
+        gap = self._gaps.get(run.state)
+        by_gap = None if gap is None else run.last.stamp[0] + gap
+        if self._within is None:
+            return by_gap
+        end = run.start[0] + self._within
+        return end if by_gap is None else min(end, by_gap)
+
+
+def _too_many(count: int) -> InvalidGraph:
+    return InvalidGraph(
+        f"one key has {count} partial matches of the pattern, more than are allowed",
+        hint="Bound them: add within(...), use followed_by instead of followed_by_any, make loops "
+        "greedy or consecutive, or allow more with max_partial_matches(n).",
+    )

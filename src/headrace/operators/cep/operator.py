@@ -1,0 +1,247 @@
+"""Finding a pattern in the events of each key.
+
+In event time events wait until the watermark has come to them and are then matched in order of
+their time; in processing time they are matched as they come. A key has at most one timer that
+matters: for its first waiting event or for the first partial match that will be too old.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cmp_to_key
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from headrace.core.functions import Function
+from headrace.core.isolation import isolated
+from headrace.core.operator import (
+    EVENT_TIME,
+    MAX_TIMESTAMP,
+    MIN_TIMESTAMP,
+    PROCESSING_TIME,
+    Batch,
+    Context,
+)
+from headrace.core.output_tag import OutputTag
+from headrace.core.pattern_functions import (
+    PatternProcessFunction,
+    TimedOutPartialMatchHandler,
+)
+from headrace.core.patterns import EventPattern
+from headrace.core.user_code import RecordFailure
+from headrace.errors import InvalidGraph
+from headrace.operators.base import FunctionOperator, SideOutputs, Stamps
+from headrace.operators.cep.compiler import compiled
+from headrace.operators.cep.keyed_matches import KeyMatches, MatchStore
+from headrace.operators.cep.nfa import MOST_RUNS, Nfa
+from headrace.operators.cep.shared_buffer import Link, events_by_stage
+from headrace.operators.function_context import FunctionRuntimeContext
+
+LATE_RECORDS = "numLateRecordsDropped"
+_time_of = itemgetter(0)
+Comparator = Callable[[Any, Any], int]
+
+
+class _ResultContext(PatternProcessFunction.Context):
+    """The context of one match; one object, moved from match to match."""
+
+    def __init__(self, ctx: Context, sides: SideOutputs, event_time: bool):
+        self._ctx = ctx
+        self._sides = sides
+        self._event_time = event_time
+        self.time = MIN_TIMESTAMP
+
+    def timestamp(self) -> int:
+        return self.time
+
+    def current_processing_time(self) -> int:
+        return self._ctx.processing_time()
+
+    def output(self, output_tag: OutputTag, value: Any) -> None:
+        self._sides.add((output_tag, value), self.time if self._event_time else None)
+
+
+class PatternOperator(FunctionOperator):
+    """Hands each match of a pattern to a PatternProcessFunction."""
+
+    def __init__(
+        self, function: PatternProcessFunction[Any, Any], pattern: EventPattern, *,
+        event_time: bool = True, comparator: Comparator | None = None,
+        late_tag: OutputTag | None = None, most_runs: int = MOST_RUNS,
+        conditions: tuple[Function, ...] = (),
+    ):  # fmt: skip
+        super().__init__(function, keyed=True)
+        self._pattern = pattern
+        self._event_time = event_time
+        self._comparator = comparator
+        self._late_tag = late_tag
+        self._most_runs = most_runs
+        self._conditions = conditions
+
+    def open(self, ctx: Context) -> None:
+        self._sides = SideOutputs()
+        self._dropped = ctx.metrics.counter(LATE_RECORDS)
+        self._nfa = Nfa(compiled(self._pattern), ctx.processing_time, self._most_runs)
+        self._store = MatchStore(ctx, self._nfa)
+        self._result = _ResultContext(ctx, self._sides, self._event_time)
+        self._told_of_timeouts = isinstance(self.function, TimedOutPartialMatchHandler)
+        self._domain = EVENT_TIME if self._event_time else PROCESSING_TIME
+        for condition in self._conditions:
+            condition.open(FunctionRuntimeContext(ctx, False))
+        self._out: list[Any] = []
+        self._out_stamps: Stamps = []
+        super().open(ctx)
+
+    def close(self) -> None:
+        for condition in self._conditions:
+            condition.close()
+        super().close()
+
+    # Events.
+
+    def receive(self, side: int, batch: Batch) -> None:
+        assert batch.keys is not None
+        if self._event_time:
+            self._wait(batch.keys, batch)
+        elif self._comparator is not None:
+            now = self.ctx.processing_time()
+            for key, value in zip(batch.keys, batch.values, strict=True):
+                self._keep(key, value, now)
+        else:
+            self._match_at_once(batch.keys, batch.values)
+        self._send()
+
+    def _wait(self, keys: list[Any], batch: Batch) -> None:
+        watermark = self.ctx.watermark
+        stamps = batch.timestamps or [None] * len(batch.values)
+        for key, value, stamp in zip(keys, batch.values, stamps, strict=True):
+            if stamp is None or stamp == MIN_TIMESTAMP:
+                raise RecordFailure(_no_timestamp(), "CEP.pattern", value, key)
+            if stamp > watermark:
+                self._keep(key, value, stamp)
+            elif self._late_tag is not None:
+                self._sides.add((self._late_tag, value), stamp)
+            else:
+                self._dropped.inc()
+
+    def _keep(self, key: Any, value: Any, stamp: int) -> None:
+        found = self._store.of(key)
+        found.waiting.append((stamp, value))
+        found.waits = True
+        if found.timer is None or stamp < found.timer:
+            self._set_timer(key, found, stamp)
+
+    def _match_at_once(self, keys: list[Any], values: list[Any]) -> None:
+        now, of = self.ctx.processing_time(), self._store.of
+        for key, value in zip(keys, values, strict=True):
+            found = of(key)
+            if found.matches.runs:
+                self._advance(key, found, now)
+            self._process(key, found, value, now)
+            self._set_next_timer(key, found)
+
+    # Time.
+
+    def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
+        found = self._store.of(key)
+        found.timer = None
+        upto = self.ctx.watermark if self._event_time else timestamp
+        for time, event in self._due(found, upto):
+            if found.matches.runs:
+                self._advance(key, found, time)
+            self._process(key, found, event, time)
+        self._advance(key, found, upto)
+        self._set_next_timer(key, found)
+        self._send()
+
+    def _due(self, found: KeyMatches, upto: int) -> Iterable[tuple[int, Any]]:
+        """Take the events out whose time has come, in the order they are to be matched in."""
+        if not found.waiting:
+            return ()
+        due = [item for item in found.waiting if item[0] <= upto]
+        if not due:
+            return ()
+        found.waits = True
+        found.waiting = [item for item in found.waiting if item[0] > upto]
+        due.sort(key=_time_of)
+        if self._comparator is None:
+            return due
+        order = cmp_to_key(self._comparator)
+        return [item for _, together in groupby(due, _time_of)
+                for item in sorted(together, key=lambda item: order(item[1]))]  # fmt: skip
+
+    def _set_next_timer(self, key: Any, found: KeyMatches) -> None:
+        due = found.due(self._nfa)
+        if due is not None and due < MAX_TIMESTAMP and (found.timer is None or due < found.timer):
+            self._set_timer(key, found, due)
+
+    def _set_timer(self, key: Any, found: KeyMatches, time: int) -> None:
+        self.ctx.scope.key = key
+        self.ctx.timers.register(self._domain, time)
+        found.timer = time
+
+    # Matches.
+
+    def _process(self, key: Any, found: KeyMatches, event: Any, time: int) -> None:
+        try:
+            ends = self._nfa.process(found.matches, event, time)
+        except Exception as error:
+            raise RecordFailure(error, "a condition of the pattern", event, key) from error
+        for last in ends:
+            self._tell(key, last, time)
+
+    def _advance(self, key: Any, found: KeyMatches, time: int) -> None:
+        try:
+            ends, expired = self._nfa.advance(found.matches, time)
+        except Exception as error:
+            raise RecordFailure(error, "the pattern", f"time {time}", key) from error
+        for last, end in ends:
+            self._tell(key, last, end)
+        if self._told_of_timeouts:
+            for last, end in expired:
+                self._tell(key, last, end, timed_out=True)
+
+    def _tell(self, key: Any, last: Link, time: int, *, timed_out: bool = False) -> None:
+        call = "process_timed_out_match" if timed_out else "process_match"
+        match = events_by_stage(last)
+        self._result.time = time
+        self.ctx.scope.key = key
+        try:
+            for item in getattr(self.function, call)(match, self._result) or ():
+                self._take(item, time, timed_out)
+        except Exception as error:
+            raise RecordFailure(error, call, match, key) from error
+
+    def _take(self, item: Any, time: int, timed_out: bool) -> None:
+        stamp = time if self._event_time else None
+        if item.__class__ is tuple and len(item) == 2 and item[0].__class__ is OutputTag:
+            self._sides.add(item, stamp)
+            return
+        if timed_out:
+            raise InvalidGraph(
+                "process_timed_out_match() yielded a result for the main output, which only has "
+                "whole matches",
+                hint="Send it to a side output: yield tag, value.",
+            )
+        # Other matches may hold the same events.
+        self._out.append(item if self.reuses_objects else isolated(item))
+        self._out_stamps.append(stamp)
+
+    def _send(self) -> None:
+        if self._out:
+            out, stamps = self._out, self._out_stamps
+            self._out, self._out_stamps = [], []
+            self.ctx.emit(out, stamps if self._event_time else None)
+        self._sides.flush(self.ctx)
+
+    def end_batch(self) -> None:
+        self._store.save()
+
+
+def _no_timestamp() -> InvalidGraph:
+    return InvalidGraph(
+        "an event without a timestamp came to a pattern in event time",
+        hint="Call assign_timestamps_and_watermarks(...) before, or in_processing_time() on the "
+        "pattern stream.",
+    )

@@ -1,0 +1,250 @@
+"""Functions of the user that take batches of columns, or whose results are awaited.
+
+Expressions with such calls are evaluated in stages: the arguments of the innermost calls for all
+rows, each call once for all of them, and so on outwards, with results as further columns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.core.expressions import Column, Expression, UserCall, UserFunction
+from headrace.core.logical_types import APPROXIMATE, LogicalType, RowType
+from headrace.core.table_columns import arrow_type, from_arrow, to_arrow
+from headrace.core.table_values import from_python, nullable, to_python
+from headrace.errors import TypeMismatch, Unsupported
+
+Lists = Sequence[list[Any]]
+BatchCall = Callable[[Lists, int], list[Any]]
+"""From lists of arguments' values, and how many rows there are, to a list of results."""
+
+CONCURRENT_CALLS = 10
+"""How many calls of an asynchronous function run at the same time."""
+TIMEOUT_SECONDS = 180.0
+ATTEMPTS, DELAY_SECONDS = 3, 0.1
+
+
+def is_batched(expression: Expression) -> bool:
+    """Whether a call in it cannot be made row by row."""
+    return any(_is_batch_call(part) for part in expression.walk())
+
+
+def _is_batch_call(part: Expression) -> bool:
+    return isinstance(part, UserCall) and part.function.style != "general"
+
+
+def stages(
+    expressions: Sequence[Expression], width: int
+) -> tuple[list[tuple[UserCall, ...]], tuple[Expression, ...]]:
+    """Calls by stage, whose results are columns from `width` on; and the expressions over them."""
+    made: list[tuple[UserCall, ...]] = []
+    places: dict[Expression, Column] = {}
+    current = tuple(expressions)
+    while True:
+        ready = dict.fromkeys(
+            part
+            for each in current
+            for part in each.walk()
+            if _is_batch_call(part) and not any(map(is_batched, part.inputs))
+        )
+        if not ready:
+            return made, current
+        calls = tuple(call for call in ready if isinstance(call, UserCall))
+        for call in calls:
+            places[call] = Column(call.type, width)
+            width += 1
+        made.append(calls)
+        current = tuple(_replaced(each, places) for each in current)
+
+
+def _replaced(expression: Expression, places: dict[Expression, Column]) -> Expression:
+    found = places.get(expression)
+    if found is not None:
+        return found
+    if not expression.inputs:
+        return expression
+    return expression.with_inputs([_replaced(part, places) for part in expression.inputs])
+
+
+def batch_call(user: UserFunction, types: Sequence[LogicalType], result: LogicalType) -> BatchCall:
+    """The user's function on lists of values in internal form."""
+    if user.style == "async":
+        return _awaited(user, types, result)
+    return _of_columns(user, types, result)
+
+
+# Columns of pandas or Arrow.
+
+
+def _of_columns(
+    user: UserFunction, types: Sequence[LogicalType], result: LogicalType
+) -> BatchCall:
+    made = column_call(user, types, result)
+
+    def call(lists: Lists, count: int) -> list[Any]:
+        arrays = [to_arrow(each, type) for each, type in zip(lists, types, strict=True)]
+        return from_arrow(made(arrays, count), result)
+
+    return call
+
+
+def column_call(
+    user: UserFunction, types: Sequence[LogicalType], result: LogicalType
+) -> Callable[[Sequence[pa.Array], int], pa.Array]:
+    """The user's function of columns on Arrow columns."""
+    evaluate = user.function.eval
+    shown = _shown(user, types)
+
+    def call(arrays: Sequence[pa.Array], count: int) -> pa.Array:
+        given = evaluate(*shown(arrays))
+        made = _row_column(given, result) if isinstance(result, RowType) else _column(given, result)
+        if len(made) != count:
+            raise TypeMismatch(
+                f"{user.name} gave {len(made)} values for {count} rows",
+                hint="A function of columns gives a column of the same length.",
+            )
+        return made
+
+    return call
+
+
+def _shown(
+    user: UserFunction, types: Sequence[LogicalType]
+) -> Callable[[Sequence[pa.Array]], Sequence[Any]]:
+    """Columns as the function wants them: Arrow arrays, pandas Series, or one DataFrame."""
+    if user.style == "arrow":
+        return lambda arrays: arrays
+    if user.takes_row and len(types) == 1 and isinstance(types[0], RowType):
+        names = list(types[0].names)
+        return lambda arrays: [
+            pa.Table.from_arrays(arrays[0].flatten(), names=names).to_pandas()
+        ]
+    return lambda arrays: [array.to_pandas() for array in arrays]
+
+
+def _column(given: Any, type: LogicalType) -> pa.Array:
+    wanted = arrow_type(type)
+    if isinstance(given, pa.ChunkedArray):
+        given = given.combine_chunks()
+    if isinstance(given, pa.Array):
+        return given if wanted is None or given.type == wanted else given.cast(wanted)
+    made = pa.Array.from_pandas(given, type=wanted, safe=False)
+    return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made
+
+
+def _row_column(given: Any, type: RowType) -> pa.Array:
+    """A DataFrame, a tuple of columns or an Arrow struct as one column of rows."""
+    if isinstance(given, pa.StructArray):
+        return given
+    if hasattr(given, "columns"):
+        parts = [given[name] for name in given.columns]
+    else:
+        parts = list(given)
+    arrays = [_column(part, kind) for part, kind in zip(parts, type.types, strict=True)]
+    return pa.StructArray.from_arrays(arrays, names=[f"f{at}" for at in range(len(arrays))])
+
+
+# Calls that are awaited.
+
+
+def _awaited(user: UserFunction, types: Sequence[LogicalType], result: LogicalType) -> BatchCall:
+    evaluate = user.function.eval
+    inward = [nullable(to_python(type)) for type in types]
+    outward = nullable(from_python(result))
+
+    async def one(gate: asyncio.Semaphore, values: Iterable[Any]) -> Any:
+        given = [part(value) for part, value in zip(inward, values, strict=True)]
+        async with gate:
+            return outward(await _retried(evaluate, given))
+
+    async def every(rows: Iterator[tuple[Any, ...]]) -> list[Any]:
+        gate = asyncio.Semaphore(user.settings.get("concurrent", CONCURRENT_CALLS))
+        return list(await asyncio.gather(*(one(gate, row) for row in rows)))
+
+    def call(lists: Lists, count: int) -> list[Any]:
+        rows = zip(*lists, strict=True) if lists else iter([()] * count)
+        return _loop().run_until_complete(every(rows))
+
+    return call
+
+
+async def _retried(evaluate: Callable[..., Any], given: list[Any]) -> Any:
+    """The result of a call, which is made again if it fails."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return await asyncio.wait_for(evaluate(*given), TIMEOUT_SECONDS)
+        except TimeoutError:
+            raise Unsupported(
+                f"an asynchronous call took longer than {TIMEOUT_SECONDS:.0f} seconds"
+            ) from None
+        except Exception:
+            if attempt + 1 == ATTEMPTS:
+                raise
+            await asyncio.sleep(DELAY_SECONDS)
+    return None
+
+
+_loops: list[asyncio.AbstractEventLoop] = []
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """One loop for all calls of the process, so that connections they open stay usable."""
+    if not _loops or _loops[0].is_closed():
+        _loops[:] = [asyncio.new_event_loop()]
+    return _loops[0]
+
+
+class BatchAccumulator:
+    """An aggregate function of the user that takes the columns of a whole group at once.
+
+    What it keeps are the rows of the group, so that its state grows with them.
+    """
+
+    def __init__(self, user: UserFunction, types: Sequence[LogicalType], result: LogicalType):
+        self._function = user.function
+        self._types = tuple(types)
+        self._result = result
+        self._shown = _shown(user, types)
+
+    def create(self) -> list[tuple[Any, ...]]:
+        return []
+
+    def add(self, kept: list[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
+        kept.append(values)
+        return kept
+
+    def retract(self, kept: list[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
+        if values in kept:
+            kept.remove(values)
+        return kept
+
+    def merge(
+        self, kept: list[tuple[Any, ...]], other: list[tuple[Any, ...]]
+    ) -> list[tuple[Any, ...]]:
+        kept.extend(other)
+        return kept
+
+    def result(self, kept: list[tuple[Any, ...]]) -> Any:
+        if not kept:
+            return None
+        lists = zip(*kept, strict=True) if self._types else ()
+        arrays = [to_arrow(list(each), t) for each, t in zip(lists, self._types, strict=True)]
+        function = self._function
+        accumulator = function.create_accumulator()
+        function.accumulate(accumulator, *self._shown(arrays))
+        return _single(function.get_value(accumulator), self._result)
+
+
+def _single(value: Any, type: LogicalType) -> Any:
+    """A lone value that pandas or Arrow gave, in internal form."""
+    if isinstance(value, pa.Scalar):
+        value = value.as_py()
+    elif hasattr(value, "item") and not hasattr(value, "__len__"):
+        value = value.item()
+    if isinstance(value, float) and value != value and not isinstance(type, APPROXIMATE):
+        value = None
+    return nullable(from_python(type))(value)

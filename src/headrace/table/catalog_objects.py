@@ -1,0 +1,251 @@
+"""What catalogs hold, as programs see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headrace.core.logical_types import Field
+from headrace.core.table_connector import CatalogTable, TableColumn
+from headrace.core.table_connector import TableSchema as DeclaredSchema
+from headrace.errors import Unsupported
+from headrace.origin import calling_origin
+from headrace.sql import catalog as sc
+from headrace.table.schema import Schema
+from headrace.table.table_schema import TableSchema
+
+
+class CatalogDatabase:
+    """A database: its properties and comment."""
+
+    def __init__(self, database: sc.CatalogDatabase) -> None:
+        self.database = database
+
+    @staticmethod
+    def create_instance(
+        properties: Mapping[str, str], comment: str | None = None
+    ) -> CatalogDatabase:
+        return CatalogDatabase(sc.CatalogDatabase(dict(properties), comment))
+
+    def get_properties(self) -> dict[str, str]:
+        return dict(self.database.options)
+
+    def get_comment(self) -> str | None:
+        return self.database.comment
+
+    def copy(self) -> CatalogDatabase:
+        return CatalogDatabase(replace(self.database, options=dict(self.database.options)))
+
+    def get_description(self) -> str | None:
+        return self.database.comment
+
+    def get_detailed_description(self) -> str | None:
+        return self.database.comment
+
+
+class CatalogBaseTable:
+    """A table or view: its columns, options and comment."""
+
+    def __init__(self, table: sc.CatalogObject) -> None:
+        self.table = table
+
+    @staticmethod
+    def create_table(
+        schema: TableSchema, partition_keys: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None, comment: str | None = None,
+    ) -> CatalogBaseTable:  # fmt: skip
+        table = CatalogTable(
+            _declared(schema), dict(properties or {}), tuple(partition_keys), comment
+        )
+        return CatalogBaseTable(table)
+
+    @staticmethod
+    def create_view(
+        original_query: str, expanded_query: str, schema: TableSchema,
+        properties: Mapping[str, str], comment: str | None = None,
+    ) -> CatalogBaseTable:  # fmt: skip
+        """A view of a query whose names are whole ones."""
+        view = sc.CatalogView(
+            expanded_query or original_query, _declared(schema), "", "", comment, dict(properties)
+        )
+        return CatalogBaseTable(view)
+
+    def get_options(self) -> dict[str, str]:
+        return dict(self.table.options)
+
+    def get_unresolved_schema(self) -> Schema:
+        """The columns as they were declared."""
+        builder = Schema.new_builder()
+        schema = self.table.schema
+        for column in schema.columns:
+            name, type = column.field.name, str(column.field.type)
+            if column.computed is not None:
+                builder.column_by_expression(name, column.computed)
+            elif column.metadata is not None:
+                builder.column_by_metadata(name, type, column.metadata, column.virtual)
+            else:
+                builder.column(name, type)
+        if schema.watermark is not None:
+            builder.watermark(schema.watermark.column, schema.watermark.expression)
+        if schema.primary_key is not None:
+            builder.primary_key(*schema.primary_key)
+        return builder.build()
+
+    def get_comment(self) -> str | None:
+        return self.table.comment
+
+    def copy(self) -> CatalogBaseTable:
+        return CatalogBaseTable(replace(self.table, options=dict(self.table.options)))
+
+    def get_description(self) -> str | None:
+        return self.table.comment
+
+    def get_detailed_description(self) -> str | None:
+        return self.table.comment
+
+
+def _declared(schema: TableSchema) -> DeclaredSchema:
+    pairs = zip(schema.get_field_names(), schema.get_field_data_types(), strict=True)
+    return DeclaredSchema(tuple(TableColumn(Field(name, type.logical())) for name, type in pairs))
+
+
+class CatalogPartition:
+    """A partition: its properties and comment."""
+
+    def __init__(self, properties: Mapping[str, str], comment: str | None = None) -> None:
+        self._properties = dict(properties)
+        self._comment = comment
+
+    @staticmethod
+    def create_instance(
+        properties: Mapping[str, str], comment: str | None = None
+    ) -> CatalogPartition:
+        return CatalogPartition(properties, comment)
+
+    def get_properties(self) -> dict[str, str]:
+        return dict(self._properties)
+
+    def get_comment(self) -> str | None:
+        return self._comment
+
+    def copy(self) -> CatalogPartition:
+        return CatalogPartition(self._properties, self._comment)
+
+    def get_description(self) -> str | None:
+        return self._comment
+
+    def get_detailed_description(self) -> str | None:
+        return self._comment
+
+
+class CatalogPartitionSpec:
+    """Which partition is meant: a value for each partition column."""
+
+    def __init__(self, partition_spec: Mapping[str, str]) -> None:
+        self._values = dict(partition_spec)
+
+    def get_partition_spec(self) -> dict[str, str]:
+        return dict(self._values)
+
+    def __str__(self) -> str:
+        return f"CatalogPartitionSpec{{{self._values}}}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CatalogPartitionSpec) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
+
+class CatalogFunction:
+    """A function: the name of its Python object."""
+
+    def __init__(self, function: sc.CatalogFunction) -> None:
+        self.function = function
+
+    @staticmethod
+    def create_instance(class_name: str, function_language: str = "Python") -> CatalogFunction:
+        return CatalogFunction(sc.CatalogFunction(class_name, function_language.upper()))
+
+    def get_class_name(self) -> str:
+        return self.function.class_name
+
+    def copy(self) -> CatalogFunction:
+        return CatalogFunction(self.function)
+
+    def get_description(self) -> str | None:
+        return f"{self.function.class_name} in {self.function.language}"
+
+    def get_detailed_description(self) -> str | None:
+        return self.get_description()
+
+    def get_function_language(self) -> str:
+        return self.function.language
+
+    def get_options(self) -> dict[str, str]:
+        return dict(self.function.options)
+
+
+class CatalogModel:
+    """A model, which cannot be had."""
+
+    def __init__(self, *_args: Any) -> None:
+        raise Unsupported("models are not there", origin=calling_origin())
+
+
+class Procedure:
+    """Something that CALL runs."""
+
+    def __init__(self, procedure: Any) -> None:
+        self.procedure = procedure
+
+
+class CatalogTableStatistics:
+    """How large a table is."""
+
+    def __init__(
+        self, row_count: int | None = None, field_count: int | None = None,
+        total_size: int | None = None, raw_data_size: int | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        self._numbers = (row_count, field_count, total_size, raw_data_size)
+        self._properties = dict(properties or {})
+
+    def get_row_count(self) -> int | None:
+        return self._numbers[0]
+
+    def get_field_count(self) -> int | None:
+        return self._numbers[1]
+
+    def get_total_size(self) -> int | None:
+        return self._numbers[2]
+
+    def get_raw_data_size(self) -> int | None:
+        return self._numbers[3]
+
+    def get_properties(self) -> dict[str, str]:
+        return dict(self._properties)
+
+    def copy(self) -> CatalogTableStatistics:
+        return CatalogTableStatistics(*self._numbers, properties=self._properties)
+
+
+class CatalogColumnStatistics:
+    """What is known of the values of columns."""
+
+    def __init__(
+        self, column_statistics_data: Mapping[str, Any] | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        self._data = dict(column_statistics_data or {})
+        self._properties = dict(properties or {})
+
+    def get_column_statistics_data(self) -> dict[str, Any]:
+        return dict(self._data)
+
+    def get_properties(self) -> dict[str, str]:
+        return dict(self._properties)
+
+    def copy(self) -> CatalogColumnStatistics:
+        return CatalogColumnStatistics(self._data, self._properties)

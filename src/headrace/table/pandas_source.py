@@ -1,0 +1,66 @@
+"""pandas DataFrames as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.core import logical_types as lt
+from headrace.core.table_columns import arrow_type
+from headrace.errors import InvalidArgument, TypeMismatch
+from headrace.origin import calling_origin
+from headrace.table.data_types import DataType, RowType
+from headrace.table.element_source import ElementSource
+from headrace.table.type_mapping import logical_type_of, logical_type_of_arrow
+
+
+def pandas_source(frame: Any, schema: Any) -> tuple[ElementSource, lt.RowType]:
+    """A DataFrame's columns as a source, with the names and types a schema gives them."""
+    if not hasattr(frame, "columns") or not hasattr(frame, "dtypes"):
+        raise TypeMismatch(f"{type(frame).__name__} is no DataFrame", origin=calling_origin())
+    columns = pa.Table.from_pandas(frame, preserve_index=False)
+    names, types = _named(schema, columns)
+    row = lt.RowType(tuple(lt.Field(n, t) for n, t in zip(names, types, strict=True)))
+    return ElementSource(row, columns=_fitted(columns, row)), row
+
+
+def _named(schema: Any, columns: pa.Table) -> tuple[list[str], list[lt.LogicalType]]:
+    names = [str(name) for name in columns.column_names]
+    own = [logical_type_of_arrow(field.type) for field in columns.schema]
+    if schema is None:
+        return names, own
+    if isinstance(schema, RowType):
+        found = schema.field_names(), [each.logical() for each in schema.field_types()]
+    elif not isinstance(schema, list | tuple):
+        raise TypeMismatch(
+            "the schema of a DataFrame is a ROW, a list of names or a list of types, "
+            f"not {schema!r}",
+            origin=calling_origin(),
+        )
+    elif all(isinstance(each, DataType) for each in schema):
+        found = names, [logical_type_of(each) for each in schema]
+    else:
+        found = [str(each) for each in schema], own
+    if len(found[0]) != len(names) or len(found[1]) != len(names):
+        raise InvalidArgument(
+            f"the DataFrame has {len(names)} columns, the schema {len(found[0])}",
+            origin=calling_origin(),
+        )
+    return found
+
+
+def _fitted(columns: pa.Table, row: lt.RowType) -> pa.Table:
+    """The columns as the Arrow types that the schema's types have."""
+    arrays = []
+    for column, field in zip(columns.columns, row.fields, strict=True):
+        wanted = arrow_type(field.type)
+        if wanted is None:
+            raise TypeMismatch(f"a DataFrame cannot have columns of {field.type}")
+        try:
+            arrays.append(column.cast(wanted))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise TypeMismatch(
+                f"column {field.name} cannot be {field.type}: {error}", origin=calling_origin()
+            ) from None
+    return pa.Table.from_arrays(arrays, names=list(row.names))

@@ -1,0 +1,213 @@
+"""StreamTableEnvironment: tables and streams in one program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.core.logical_types import RowType
+from headrace.core.table_connector import APPEND, RETRACT
+from headrace.core.table_connector import ChangelogMode as Mode
+from headrace.core.types import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
+from headrace.datastream.stream import DataStream
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.errors import InvalidArgument, InvalidQuery, TypeMismatch
+from headrace.graph.nodes import OperatorNode
+from headrace.graph.relations import Relation
+from headrace.operators.functions.session import session_time_zone
+from headrace.origin import calling_origin
+from headrace.plan.relational.changelog import annotated
+from headrace.sql.calls import as_type
+from headrace.sql.functions.conversion import can_cast_implicitly
+from headrace.sql.relations import columns, projected
+from headrace.table.changelog_mode import ChangelogMode
+from headrace.table.environment import TableEnvironment
+from headrace.table.environment_settings import EnvironmentSettings
+from headrace.table.expression_base import expression_node
+from headrace.table.lowering.stream_sinks import (
+    CHANGES,
+    RETRACTIONS,
+    ROWS,
+    TUPLES,
+    VALUES,
+    StreamRecords,
+)
+from headrace.table.object_names import path_parts
+from headrace.table.schema import Schema
+from headrace.table.stream_tables import StreamTable
+from headrace.table.table import Table
+from headrace.table.type_mapping import logical_type_of_stream, stream_row_type
+
+
+class StreamTableEnvironment(TableEnvironment):
+    """A table environment over a StreamExecutionEnvironment, whose execute() runs both."""
+
+    @staticmethod
+    def create(  # type: ignore[override]
+        stream_execution_environment: StreamExecutionEnvironment | None = None,
+        environment_settings: EnvironmentSettings | None = None,
+    ) -> StreamTableEnvironment:
+        environment = stream_execution_environment
+        if environment is not None and not isinstance(environment, StreamExecutionEnvironment):
+            raise TypeMismatch(
+                f"a StreamExecutionEnvironment is needed, not {environment!r}",
+                origin=calling_origin(),
+            )
+        if environment is None:
+            environment = StreamExecutionEnvironment.get_execution_environment()
+        settings = environment_settings or EnvironmentSettings()
+        return StreamTableEnvironment(settings, environment)
+
+    # Streams as tables.
+
+    def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Any) -> Table:
+        """A stream of insertions as a table, with columns by a Schema or by expressions."""
+        return Table(self._of_stream(data_stream, fields_or_schema), self)
+
+    def _of_stream(self, stream: DataStream, fields_or_schema: tuple[Any, ...]) -> Relation:
+        table = StreamTable(_node(stream, self._env), stream.get_type())
+        path = self._stream_path()
+        surroundings = self._session.builder
+        with session_time_zone(self._session.settings.zone):
+            if len(fields_or_schema) == 1 and isinstance(fields_or_schema[0], Schema):
+                return table.relation(path, fields_or_schema[0], surroundings)
+            if not fields_or_schema:
+                return table.relation(path, None, surroundings)
+            nodes = [expression_node(each, "from_data_stream") for each in fields_or_schema]
+            return table.chosen(path, nodes, surroundings)
+
+    def _stream_path(self) -> tuple[str, ...]:
+        self._sources += 1
+        return (f"*anonymous_datastream_source${self._sources}*",)
+
+    def from_changelog_stream(
+        self, data_stream: DataStream, schema: Schema | None = None,
+        changelog_mode: ChangelogMode | None = None,
+    ) -> Table:  # fmt: skip
+        """A stream of Rows, whose kinds say what changes, as a table."""
+        mode = RETRACT if changelog_mode is None else changelog_mode.mode
+        table = StreamTable(_node(data_stream, self._env), data_stream.get_type(), mode, True)
+        with session_time_zone(self._session.settings.zone):
+            return Table(table.relation(self._stream_path(), schema, self._session.builder), self)
+
+    def create_temporary_view(
+        self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
+    ) -> None:
+        """A name for a table or a stream, for this session."""
+        if isinstance(table_or_data_stream, DataStream):
+            relation = self._of_stream(table_or_data_stream, fields_or_schema)
+            self._create_view(path_parts(view_path), relation, temporary=True)
+        else:
+            super().create_temporary_view(view_path, table_or_data_stream)
+
+    # Tables as streams.
+
+    def to_data_stream(self, table: Table) -> DataStream:
+        """A table without updates as a stream of Rows."""
+        self._require_append(table.relation, "to_data_stream")
+        return self._stream(table.relation, ROWS, APPEND)
+
+    def to_changelog_stream(
+        self, table: Table, target_schema: Schema | None = None,
+        changelog_mode: ChangelogMode | None = None,
+    ) -> DataStream:  # fmt: skip
+        """A table as a stream of Rows, whose kinds say what changes."""
+        relation = table.relation
+        if target_schema is not None:
+            relation = _as_declared(relation, target_schema)
+        mode = RETRACT if changelog_mode is None else changelog_mode.mode
+        if mode.insert_only:
+            self._require_append(relation, "to_changelog_stream")
+        return self._stream(relation, CHANGES, mode)
+
+    def to_append_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+        """A table without updates as a stream of a type."""
+        self._require_append(table.relation, "to_append_stream")
+        relation = _as_type(table.relation, type_info)
+        form = ROWS if isinstance(type_info, RowTypeInfo) else VALUES
+        form = TUPLES if isinstance(type_info, TupleTypeInfo) else form
+        return self._stream(relation, form, APPEND, type_info)
+
+    def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
+        """A table as a stream of pairs: whether a row comes or goes, and the row."""
+        relation = _as_type(table.relation, type_info)
+        declared = Types.TUPLE([Types.BOOLEAN(), type_info])
+        return self._stream(relation, RETRACTIONS, RETRACT, declared)
+
+    def _require_append(self, relation: Relation, method: str) -> None:
+        optimized = self._execution.optimized(relation)
+        mode = annotated(optimized).mode(optimized)
+        if not mode.insert_only:
+            raise InvalidQuery(
+                f"{method}() takes tables without updates, this one has {mode}",
+                origin=calling_origin(), hint="Use to_changelog_stream(...).",
+            )  # fmt: skip
+
+    def _stream(
+        self, relation: Relation, form: str, taken: Mode, declared: TypeInformation | None = None
+    ) -> DataStream:
+        optimized = self._execution.optimized(relation)
+        node = self._execution.lower(optimized, taken)
+        row = RowType(relation.schema)
+        times = [at for at, type in enumerate(relation.types) if _is_rowtime(type)]
+        records = StreamRecords(row, form, times[0] if len(times) == 1 else None)
+        made = self._env.builder.add(
+            OperatorNode, "TableToDataStream", (node,), operator=records,
+            type=declared or stream_row_type(relation.schema),
+        )  # fmt: skip
+        return DataStream(self._env, made)
+
+
+def _is_rowtime(type: Any) -> bool:
+    from headrace.core.logical_types import is_rowtime
+
+    return is_rowtime(type)
+
+
+def _node(stream: Any, environment: StreamExecutionEnvironment) -> int:
+    if not isinstance(stream, DataStream):
+        raise TypeMismatch(f"{stream!r} is no DataStream", origin=calling_origin())
+    if stream.get_execution_environment() is not environment:
+        raise InvalidArgument(
+            "the stream belongs to another StreamExecutionEnvironment", origin=calling_origin()
+        )
+    return stream.node_id
+
+
+def _as_declared(relation: Relation, schema: Schema) -> Relation:
+    """The columns that a schema wants, by name, as its types."""
+    wanted = [column for column in schema.columns if column.type is not None]
+    own = dict(zip(relation.names, columns(relation), strict=True))
+    parts = []
+    for column in wanted:
+        if column.name not in own:
+            raise InvalidQuery(
+                f"the table has no column {column.name}", origin=calling_origin(),
+                hint=f"Its columns are {', '.join(relation.names)}.",
+            )  # fmt: skip
+        assert column.type is not None
+        if column.metadata is not None:
+            parts.append(own[column.name])
+        else:
+            parts.append(as_type(own[column.name], column.type))  # type: ignore[arg-type]
+    return projected(relation, parts, [column.name for column in wanted])
+
+
+def _as_type(relation: Relation, info: TypeInformation) -> Relation:
+    """The columns, by position, as the types of a stream's type."""
+    row = logical_type_of_stream(info)
+    types = row.types if isinstance(row, RowType) else (row,)
+    if len(types) != len(relation.schema):
+        raise InvalidQuery(
+            f"the table has {len(relation.schema)} columns, {info} has {len(types)}",
+            origin=calling_origin(),
+        )
+    parts = []
+    for column, type in zip(columns(relation), types, strict=True):
+        if not can_cast_implicitly(column.type, type.with_nullable(True)):
+            raise InvalidQuery(
+                f"column {relation.names[column.index]} is {column.type}, the stream's type "
+                f"wants {type}",
+                origin=calling_origin(), hint="Cast it: col('…').cast(DataTypes.…).",
+            )  # fmt: skip
+        parts.append(as_type(column, type))
+    return projected(relation, parts, relation.names)

@@ -1,0 +1,107 @@
+"""The cases of Flink's own tests on Spark: by key groups, and as one native query."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import pytest
+
+from headrace.core.logical_types import RowType
+from headrace.core.table_values import change_text
+from headrace.graph.relations import Insert
+from headrace.spark.native import NotNative
+from tests.spark.sql_case_jobs import Case, relation_of, run_together, with_frames
+from tests.sql import sql_cases
+from tests.sql.exceptions import EXCEPTIONS
+from tests.sql.test_sql_cases import CASES
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not CASES, reason="the conformance cases are not beside this tree"),
+]
+AT_ONCE = 60
+
+
+def not_here(case: Case) -> str | None:
+    """Why a case is not run on Spark; all of these are run in process."""
+    tags = case.get("tags", ())
+    if case["id"] in EXCEPTIONS:
+        return EXCEPTIONS[case["id"]]
+    if any("wall clock" in tag for tag in tags):
+        return "its result depends on the clock, which a test cannot set here"
+    if "lookup source" in tags:
+        return "its look-ups see other rows after a restore, and there is none here"
+    if "after_restore_source" in case:
+        return "it is stopped before the end of its input"
+    return None
+
+
+RUN = [case for case in CASES if not_here(case) is None]
+STREAMED = [case for case in RUN if case["mode"] == "streaming"]
+
+
+@cache
+def changes(mode: str, per_record: bool, parallelism: int) -> dict[str, list[str]]:
+    """What all cases give, run a few dozen at a time."""
+    chosen = STREAMED if mode == "stream" else RUN
+    found: dict[str, list[str]] = {}
+    for first in range(0, len(chosen), AT_ONCE):
+        some = chosen[first : first + AT_ONCE]
+        found |= run_together(some, per_record=per_record, parallelism=parallelism)
+    return found
+
+
+@pytest.mark.parametrize("case", RUN, ids=lambda case: case["id"])
+def test_result_by_key_groups(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One change for each key and micro-batch; here all rows are one micro-batch."""
+    monkeypatch.setenv("HEADRACE_MODE", "batch")
+    wrong = sql_cases.verdict(case, changes("batch", False, 2)[case["id"]])
+    assert wrong is None, wrong
+
+
+@pytest.mark.parametrize("case", STREAMED, ids=lambda case: case["id"])
+def test_result_of_a_stream(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with a micro-batch for each row."""
+    monkeypatch.setenv("HEADRACE_MODE", "stream")
+    wrong = sql_cases.verdict(case, changes("stream", False, 2)[case["id"]])
+    assert wrong is None, wrong
+
+
+@pytest.mark.parametrize("case", STREAMED, ids=lambda case: case["id"])
+def test_changelog_of_a_stream(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every record's changes: those of the engine in this process, to the last one."""
+    monkeypatch.setenv("HEADRACE_MODE", "stream")
+    got = changes("stream", True, 1)[case["id"]]
+    assert Counter(got) == Counter(sql_cases.lines(case))
+
+
+def append_only(case: Case) -> bool:
+    return all(row["kind"] == "+I" for table in case["tables"] for name in
+               ("rows", "rows_after_restore") for row in table.get(name, ()))  # fmt: skip
+
+
+NATIVE = [case for case in RUN if append_only(case)]
+
+
+def native_lines(case: Case) -> list[str]:
+    env = sql_cases.environment(case, per_record=False)
+    relation = relation_of(env, case)
+    row = RowType(relation.schema)
+    query = with_frames(relation.input if isinstance(relation, Insert) else relation)
+    rows: list[Any] = []
+    client = env._execution._collect_native(query, rows.extend, case["id"])
+    client.get_job_execution_result().result()
+    return [change_text(each, row.types) for each in rows]
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("case", NATIVE, ids=lambda case: case["id"])
+def test_result_as_a_native_query(case: Case) -> None:
+    try:
+        got = native_lines(case)
+    except NotNative as reason:
+        pytest.skip(f"by key groups: {reason}")
+    wrong = sql_cases.verdict(case, got)
+    assert wrong is None, wrong
