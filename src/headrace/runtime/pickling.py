@@ -25,8 +25,10 @@ _DEFINED: dict[str, int] = {}
 """How many classes of each name the script has defined; a notebook may define one again."""
 
 _HERE: WeakSet[type] = WeakSet()
-_STORED: set[type] = set()
 """Classes of the script that runs in this very process."""
+
+_STORED: set[type] = set()
+"""Classes that only stored state knows."""
 
 _SENT: WeakSet[type] = WeakSet()
 """Classes that the driver sent: the program as it is now, whatever older state says."""
