@@ -113,9 +113,7 @@ class Catalog:
     def database_exists(self, database_name: str) -> bool:
         return self.catalog.database(database_name) is not None
 
-    def create_database(
-        self, name: str, database: CatalogDatabase, ignore_if_exists: bool
-    ) -> None:
+    def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
         if not self.database_exists(name):
             self.catalog.put_database(name, database.database)
         elif not ignore_if_exists:
@@ -215,9 +213,7 @@ class Catalog:
             CatalogPartitionSpec(dict(each)) for each in found if wanted.items() <= each.items()
         ]
 
-    def _partition(
-        self, path: ObjectPath, spec: CatalogPartitionSpec
-    ) -> Mapping[str, str] | None:
+    def _partition(self, path: ObjectPath, spec: CatalogPartitionSpec) -> Mapping[str, str] | None:
         return self.catalog.partition(
             path.get_database_name(), path.get_object_name(), spec.get_partition_spec()
         )
@@ -365,5 +361,3 @@ class JdbcCatalog(Catalog):
             "JDBC catalogs are not there", origin=calling_origin(),
             hint="Use a catalog of type generic_in_memory or filesystem.",
         )  # fmt: skip
-
-

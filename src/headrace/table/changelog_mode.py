@@ -20,7 +20,9 @@ class ChangelogMode:
     @staticmethod
     def upsert() -> ChangelogMode:
         """No old versions: a key says which row is meant."""
-        return ChangelogMode(tc.ChangelogMode(updates_after=True, deletes=True, deletes_by_key=True))
+        return ChangelogMode(
+            tc.ChangelogMode(updates_after=True, deletes=True, deletes_by_key=True)
+        )
 
     @staticmethod
     def all() -> ChangelogMode:

@@ -74,12 +74,13 @@ class Chosen:
 
     def _field(self, node: un.FieldOf) -> un.FieldOf:
         """`get(0)`: a field by its number."""
-        if isinstance(node.name, str):
+        place: Any = node.name
+        if isinstance(place, str):
             return node
         type = self._type_of(self.whole(node.operand))
-        if not isinstance(type, RowType) or not 0 <= node.name < len(type.fields):
-            raise InvalidQuery(f"there is no field {node.name} in {type}", origin=node.at)
-        return replace(node, name=type.fields[node.name].name)
+        if not isinstance(type, RowType) or not 0 <= place < len(type.fields):
+            raise InvalidQuery(f"there is no field {place} in {type}", origin=node.at)
+        return replace(node, name=type.fields[place].name)
 
     def _columns(self, node: un.Unresolved) -> list[un.Unresolved] | None:
         """The columns that a choice stands for; None if it is none."""

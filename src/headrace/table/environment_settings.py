@@ -7,6 +7,7 @@ from headrace.errors import TypeMismatch
 from headrace.origin import calling_origin
 from headrace.sql.catalog import Catalog
 from headrace.sql.catalog_manager import DEFAULT_CATALOG, DEFAULT_DATABASE
+from headrace.table.interfaces import Planner
 
 RUNTIME_MODE = "execution.runtime-mode"
 
@@ -20,6 +21,12 @@ class EnvironmentSettings:
             self._catalog_name = DEFAULT_CATALOG
             self._database_name = DEFAULT_DATABASE
             self._catalog: Catalog | None = None
+            self._planner: Planner | None = None
+
+        def with_planner(self, planner: Planner) -> EnvironmentSettings.Builder:
+            """A planner of one's own, for instance a `RulePlanner` with more rules."""
+            self._planner = planner
+            return self
 
         def with_configuration(self, config: Configuration) -> EnvironmentSettings.Builder:
             if not isinstance(config, Configuration):
@@ -53,17 +60,20 @@ class EnvironmentSettings:
 
         def build(self) -> EnvironmentSettings:
             return EnvironmentSettings(
-                self._configuration, self._catalog_name, self._database_name, self._catalog
-            )
+                self._configuration, self._catalog_name, self._database_name, self._catalog,
+                self._planner,
+            )  # fmt: skip
 
     def __init__(
         self, configuration: Configuration | None = None, catalog_name: str = DEFAULT_CATALOG,
         database_name: str = DEFAULT_DATABASE, catalog: Catalog | None = None,
+        planner: Planner | None = None,
     ):  # fmt: skip
         self._configuration = configuration or Configuration()
         self._catalog_name = catalog_name
         self._database_name = database_name
         self.catalog = catalog
+        self.planner = planner
 
     @staticmethod
     def new_instance() -> EnvironmentSettings.Builder:

@@ -27,15 +27,13 @@ from headrace.operators.sinks import CollectOperator
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
 from headrace.plan.relational.changelog import Traits, annotated
-from headrace.plan.relational.optimizer import optimize
 from headrace.plan.relational.traversal import walk
 from headrace.spark.native import RULES as NATIVE_RULES
 from headrace.spark.native import Frames, NotNative, named
+from headrace.table.interfaces import Executor, Planner, Put, RulePlanner
 from headrace.table.lowering import Lowering, LoweringSettings
 from headrace.table.lowering.rules import RULES
 from headrace.table.settings import TableSettings
-
-Put = Callable[[list[tuple[Any, ...]]], None]
 
 
 @dataclass
@@ -46,12 +44,16 @@ class Choice:
     reasons: list[str] = field(default_factory=list)
 
 
-class Execution:
+class Execution(Executor):
     """Runs the statements of one table environment."""
 
-    def __init__(self, env: StreamExecutionEnvironment, settings: TableSettings):
+    def __init__(
+        self, env: StreamExecutionEnvironment, settings: TableSettings,
+        planner: Planner | None = None,
+    ):  # fmt: skip
         self.env = env
         self.settings = settings
+        self.planner = planner or RulePlanner()
 
     def run(self, inserts: Sequence[Insert], name: str) -> JobClient:
         """Run INSERT statements as one job."""
@@ -80,7 +82,7 @@ class Execution:
 
     def optimized(self, relation: Relation) -> Any:
         with session_time_zone(self.settings.zone):
-            return optimize(relation)
+            return self.planner.optimized(relation)
 
     # On key groups.
 
@@ -99,7 +101,7 @@ class Execution:
 
     def planned(self, relations: Sequence[Relation]) -> PhysicalPlan:
         """The plan of a job of these relations, without making it part of the program."""
-        scratch = Execution(copy(self.env), self.settings)
+        scratch = Execution(copy(self.env), self.settings, self.planner)
         builder = scratch.env.builder = copy(self.env.builder)
         builder._nodes, builder._pending = dict(builder._nodes), set()
         for relation in relations:

@@ -14,7 +14,7 @@ _PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^`.\s]+))\s*(\.|$)")
 
 def path_parts(text: str, most: int = 3) -> tuple[str, ...]:
     """`a.b.c` in parts; a part with dots or blanks stands in backticks."""
-    parts = []
+    parts: list[str] = []
     at = 0
     while True:
         found = _PART.match(text, at)
@@ -54,9 +54,7 @@ class ObjectPath:
     def from_string(full_name: str) -> ObjectPath:
         parts = path_parts(full_name, 2)
         if len(parts) != 2:
-            raise InvalidArgument(
-                f"{full_name!r} must be database.object", origin=calling_origin()
-            )
+            raise InvalidArgument(f"{full_name!r} must be database.object", origin=calling_origin())
         return ObjectPath(*parts)
 
     def __str__(self) -> str:

@@ -339,7 +339,9 @@ class ResolvedSchema:
             inside = 0 <= column_index_or_name < len(self._columns)
             return self._columns[column_index_or_name] if inside else None
         if not isinstance(column_index_or_name, str):
-            raise InvalidArgument("a column is named by its position or name", origin=calling_origin())
+            raise InvalidArgument(
+                "a column is named by its position or name", origin=calling_origin()
+            )
         named = (c for c in self._columns if c.get_name() == column_index_or_name)
         return next(named, None)
 

@@ -41,7 +41,9 @@ class _Declared:
             return f"`{self.name}` AS [{self.computed}]"
         text = f"`{self.name}` [{self.said}]"
         if self.metadata is not None:
-            text += " METADATA" if self.metadata == self.name else f" METADATA FROM '{self.metadata}'"
+            text += (
+                " METADATA" if self.metadata == self.name else f" METADATA FROM '{self.metadata}'"
+            )
             text += " VIRTUAL" if self.virtual else ""
         return text
 

@@ -16,8 +16,8 @@ from headrace.table.table_descriptor import TableDescriptor
 from headrace.table.table_pipeline import TablePipeline
 
 if TYPE_CHECKING:
-    from headrace.table.table import Table
     from headrace.table.environment import TableEnvironment
+    from headrace.table.table import Table
 
 __all__ = ["StatementSet"]
 

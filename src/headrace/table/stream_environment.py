@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.core.logical_types import RowType
+from headrace.core.logical_types import RowType, is_rowtime
 from headrace.core.table_connector import APPEND, RETRACT
 from headrace.core.table_connector import ChangelogMode as Mode
 from headrace.core.types import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
@@ -148,19 +148,13 @@ class StreamTableEnvironment(TableEnvironment):
         optimized = self._execution.optimized(relation)
         node = self._execution.lower(optimized, taken)
         row = RowType(relation.schema)
-        times = [at for at, type in enumerate(relation.types) if _is_rowtime(type)]
+        times = [at for at, type in enumerate(relation.types) if is_rowtime(type)]
         records = StreamRecords(row, form, times[0] if len(times) == 1 else None)
         made = self._env.builder.add(
             OperatorNode, "TableToDataStream", (node,), operator=records,
             type=declared or stream_row_type(relation.schema),
         )  # fmt: skip
         return DataStream(self._env, made)
-
-
-def _is_rowtime(type: Any) -> bool:
-    from headrace.core.logical_types import is_rowtime
-
-    return is_rowtime(type)
 
 
 def _node(stream: Any, environment: StreamExecutionEnvironment) -> int:
@@ -196,6 +190,7 @@ def _as_type(relation: Relation, info: TypeInformation) -> Relation:
     """The columns, by position, as the types of a stream's type."""
     row = logical_type_of_stream(info)
     types = row.types if isinstance(row, RowType) else (row,)
+    names = row.names if isinstance(row, RowType) else relation.names
     if len(types) != len(relation.schema):
         raise InvalidQuery(
             f"the table has {len(relation.schema)} columns, {info} has {len(types)}",
@@ -210,4 +205,4 @@ def _as_type(relation: Relation, info: TypeInformation) -> Relation:
                 origin=calling_origin(), hint="Cast it: col('…').cast(DataTypes.…).",
             )  # fmt: skip
         parts.append(as_type(column, type))
-    return projected(relation, parts, relation.names)
+    return projected(relation, parts, names)

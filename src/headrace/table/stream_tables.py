@@ -194,9 +194,7 @@ class StreamTable:
         """The stream's rows in the columns that expressions choose: names, aliases, times."""
         own, _ = self.fields(None)
         names = [field.name for field in own]
-        by_name = all(
-            _column_name(node) in names for node in nodes if _time_kind(node) is None
-        )
+        by_name = all(_column_name(node) in names for node in nodes if _time_kind(node) is None)
         builder = Schema.new_builder()
         order: list[str] = []
         renames: list[str] = []
@@ -223,16 +221,12 @@ class StreamTable:
         return projected(relation, [places[name] for name in order], renames)
 
 
-def _declared(
-    schema: Schema, fields: tuple[Field, ...], surroundings: Surroundings
-) -> TableSchema:
+def _declared(schema: Schema, fields: tuple[Field, ...], surroundings: Surroundings) -> TableSchema:
     from headrace.sql.expressions import resolve_text
 
     made = []
     by_name = {field.name: field for field in fields}
-    metadata = [
-        Field(c.name, c.type) for c in schema.columns if c.metadata is not None and c.type
-    ]
+    metadata = [Field(c.name, c.type) for c in schema.columns if c.metadata is not None and c.type]
     for column in schema.columns:
         if column.computed is not None:
             type = resolve_text(column.computed, (*fields, *metadata), surroundings).type

@@ -17,10 +17,10 @@ from headrace.sql.position import did_you_mean
 from headrace.sql.relations import distinct, renamed
 from headrace.sql.set_operations import combined
 from headrace.sql.subqueries import filtered
+from headrace.table.explain_detail import ExplainDetail
 from headrace.table.expression import Expression
 from headrace.table.expression_base import expression_node
 from headrace.table.expressions import condition_node
-from headrace.table.explain_detail import ExplainDetail
 from headrace.table.grouped_table import (
     AggregatedTable,
     FlatAggregateTable,
@@ -124,7 +124,7 @@ class Table:
             if not isinstance(node, un.Alias)
         ]
         items: list[un.Unresolved] = [
-            added.pop(name, None) or un.Name((name,)) for name in self.relation.names
+            added.pop(name) if name in added else un.Name((name,)) for name in self.relation.names
         ]
         with self._in_zone():
             return self._made(self._building().selected([*items, *added.values(), *unnamed]))
@@ -134,9 +134,7 @@ class Table:
         names = list(self.relation.names)
         for node in nodes_of(fields, "rename_columns"):
             if not isinstance(node, un.Alias) or not isinstance(node.operand, un.Name):
-                raise InvalidQuery(
-                    "rename_columns() takes col('old').alias('new')", origin=node.at
-                )
+                raise InvalidQuery("rename_columns() takes col('old').alias('new')", origin=node.at)
             names[self._place(str(node.operand), node.at)] = node.name
         return self._made(_renamed(self.relation, names))
 

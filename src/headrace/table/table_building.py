@@ -69,9 +69,7 @@ class Building:
 
     # SELECT.
 
-    def selected(
-        self, nodes: Sequence[un.Unresolved], grouped: Grouped | None = None
-    ) -> Relation:
+    def selected(self, nodes: Sequence[un.Unresolved], grouped: Grouped | None = None) -> Relation:
         resolver = self.resolver(None if grouped is None else grouped.window)
         items = named_items(self.chosen(resolver).items(nodes), self.is_aggregate)
         _check_unique([_shown_name(item) for item in items], items)
@@ -194,14 +192,10 @@ class Building:
         found = [replace(self.relation.schema[at], type=lt.materialized(self.relation.types[at]))
                  for at in places]  # fmt: skip
         _check_apart([each.name for each in found], [each.name for each in own], node.at)
-        return TableAggregate(
-            schema=(*found, *own), input=self.relation, keys=places, call=call
-        )
+        return TableAggregate(schema=(*found, *own), input=self.relation, keys=places, call=call)
 
 
-def flattened(
-    relation: Relation, at: int, names: Sequence[str] = (), before: str = ""
-) -> Relation:
+def flattened(relation: Relation, at: int, names: Sequence[str] = (), before: str = "") -> Relation:
     """The column at a place, if it is a row, as columns of its own."""
     from headrace.sql.functions.construction import field_of
 
@@ -287,9 +281,7 @@ def cut(relation: Relation, offset: int | None, fetch: int | None) -> Relation:
         return replace(relation, offset=first, fetch=fetch)
     if isinstance(relation, Project) and isinstance(relation.input, Sort):
         return replace(relation, input=cut(relation.input, offset, fetch))
-    return Sort(
-        schema=relation.schema, input=relation, keys=(), offset=offset or 0, fetch=fetch
-    )
+    return Sort(schema=relation.schema, input=relation, keys=(), offset=offset or 0, fetch=fetch)
 
 
 def _shown_name(item: un.Unresolved) -> str:

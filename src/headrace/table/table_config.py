@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from typing import Any
 
 from headrace.core.config import Configuration
 from headrace.core.time import Duration
+from headrace.errors import Unsupported
 from headrace.operators.functions.session import zone_of
+from headrace.origin import calling_origin
 from headrace.table.settings import LOCAL_TIME_ZONE, STATE_TTL
+from headrace.table.sql_dialect import SqlDialect
+
+SQL_DIALECT = "table.sql-dialect"
+PYTHON_EXECUTABLE = "python.executable"
+MAX_CODE_LENGTH = "table.generated-code.max-length"
 
 
 class TableConfig:
@@ -36,6 +44,34 @@ class TableConfig:
 
     def add_configuration(self, configuration: Configuration) -> None:
         self._configuration.add_all(configuration)
+
+    def to_map(self) -> dict[str, str]:
+        return self._configuration.to_dict()
+
+    def get_sql_dialect(self) -> SqlDialect:
+        return SqlDialect[self._configuration.get_string(SQL_DIALECT, "DEFAULT").upper()]
+
+    def set_sql_dialect(self, sql_dialect: SqlDialect) -> None:
+        """Flink's dialect is the only one."""
+        if sql_dialect is not SqlDialect.DEFAULT:
+            raise Unsupported(
+                "statements are written in Flink's dialect, not in Hive's", origin=calling_origin()
+            )
+        self.set(SQL_DIALECT, sql_dialect.name.lower())
+
+    def get_python_executable(self) -> str:
+        """The Python that workers run."""
+        return self._configuration.get_string(PYTHON_EXECUTABLE, sys.executable)
+
+    def set_python_executable(self, python_exec: str) -> None:
+        self.set(PYTHON_EXECUTABLE, python_exec)
+
+    def get_max_generated_code_length(self) -> int:
+        """Kept for programs that set it: Spark limits the code it generates itself."""
+        return self._configuration.get_integer(MAX_CODE_LENGTH, 4000)
+
+    def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
+        self.set(MAX_CODE_LENGTH, max_generated_code_length)
 
     def get_local_timezone(self) -> str:
         return self._configuration.get_string(LOCAL_TIME_ZONE, "UTC")

@@ -166,7 +166,7 @@ class UserDefinedFunctionWrapper:
         self._input_types = _input_types(input_types)
         self._result_type = result_type
         self._style = func_type
-        self._name = name or getattr(function, "__name__", type(function).__name__)
+        self._name = str(name or getattr(function, "__name__", type(function).__name__))
         self._deterministic = _deterministic(function, deterministic, self._name)
         self._made: dict[bool, UserFunction] = {}
         self.alias_names: tuple[str, ...] = ()

@@ -56,7 +56,9 @@ class _OnTime:
     def alias(self, alias: str) -> GroupWindow:
         """The name that group_by() and select() know it by."""
         if not isinstance(alias, str):
-            raise TypeMismatch(f"a window's alias is a text, not {alias!r}", origin=calling_origin())
+            raise TypeMismatch(
+                f"a window's alias is a text, not {alias!r}", origin=calling_origin()
+            )
         return GroupWindow(*self._said, alias)
 
 

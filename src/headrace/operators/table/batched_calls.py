@@ -80,9 +80,7 @@ def batch_call(user: UserFunction, types: Sequence[LogicalType], result: Logical
 # Columns of pandas or Arrow.
 
 
-def _of_columns(
-    user: UserFunction, types: Sequence[LogicalType], result: LogicalType
-) -> BatchCall:
+def _of_columns(user: UserFunction, types: Sequence[LogicalType], result: LogicalType) -> BatchCall:
     made = column_call(user, types, result)
 
     def call(lists: Lists, count: int) -> list[Any]:
@@ -120,9 +118,7 @@ def _shown(
         return lambda arrays: arrays
     if user.takes_row and len(types) == 1 and isinstance(types[0], RowType):
         names = list(types[0].names)
-        return lambda arrays: [
-            pa.Table.from_arrays(arrays[0].flatten(), names=names).to_pandas()
-        ]
+        return lambda arrays: [pa.Table.from_arrays(arrays[0].flatten(), names=names).to_pandas()]
     return lambda arrays: [array.to_pandas() for array in arrays]
 
 

@@ -142,8 +142,12 @@ class BatchCompiled(Compiled[T]):
                 return values
             return [row for row, value in zip(given, values, strict=True) if value]
 
+        def one(row: Row) -> Any:
+            found = each([row])
+            return bool(found) if predicate else found[0]
+
         self._each = each
-        self._function = (lambda row: bool(each([row]))) if predicate else lambda row: each([row])[0]  # type: ignore[assignment, return-value]
+        self._function = one
 
     def _step(self, call: UserCall) -> Callable[[list[Row]], list[Any]]:
         arguments: Compiled[Row] = Compiled(call.arguments, _VALUES, self.first)

@@ -68,15 +68,19 @@ class ChangelogOverOperator(KeyedChangesOperator):
         numbers = sorted(entries, key=place)
         results_now = self._frames.results([entries[number][0] for number in numbers])
         now = dict(zip(numbers, results_now, strict=True))
-        for number in sorted([*entries, *gone], key=place):
+        told = sorted([*entries, *gone], key=place)
+        if not self.per_record:
+            # A row that moves to another place must be gone from its old one first.
+            told.sort(key=lambda number: number not in gone)
+        for number in told:
             if number in gone:
                 row, results = gone[number]
                 self._rows.remove(number)
                 out.append((DELETE, *row[1:], *results))
             else:
                 # Record by record, the row of an update is told of as one.
-                told = self.per_record and number >= first_new
-                kind = rows[number - first_new][0] if told else INSERT
+                as_update = self.per_record and number >= first_new
+                kind = rows[number - first_new][0] if as_update else INSERT
                 self._tell(number, entries[number], now[number], kind, out)
 
     def _remove(self, row: Row, entries: dict[int, Entry], gone: dict[int, Entry]) -> None:

@@ -135,7 +135,7 @@ class RankOperator(KeyedChangesOperator):
         assert self.last_column is not None
         last = self._lasts.value()
         if last is None:
-            last = row[self.last_column + 1] or 0
+            last = max(0, row[self.last_column + 1] or 0)
             self._lasts.update(last)
         return last
 

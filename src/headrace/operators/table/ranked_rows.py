@@ -112,6 +112,8 @@ class BestRows(PartitionRows):
 
     def matters(self, row: Row, last: int | None) -> bool:
         rows = self._rows
+        if last == 0:
+            return False
         if last is None or len(rows) < last or self._place_of_same(row) is not None:
             return True
         worst, here = self.order(rows[-1]), self.order(row)

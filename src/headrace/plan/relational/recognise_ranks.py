@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from headrace.core import logical_types as lt
 from headrace.core.expressions import Call, Column, Expression, Literal
-from headrace.graph.relations import Deduplicate, Filter, Over, Rank, Relation
+from headrace.graph.relations import Deduplicate, Filter, Over, Rank, Relation, Values
 from headrace.plan.relational.conditions import conjuncts
 from headrace.plan.relational.making import columns, projection, restricted
 from headrace.plan.relational.traversal import bottom_up
@@ -43,9 +43,11 @@ def _recognised(relation: Relation) -> Relation:
     if len(over.calls) != 1 or over.calls[0].function.name not in _FUNCTIONS:
         return relation
     column = len(over.input.schema)
-    found = _range(relation.condition, column)
+    found = _range(relation.condition, column, frozenset(over.partition))
     if found.last is None and found.last_column is None:
         return relation
+    if found.last is not None and found.last < found.first:
+        return Values(schema=relation.schema, rows=())
     rank = Rank(
         schema=over.schema, input=over.input, partition=over.partition, order=over.order,
         function=over.calls[0].function.name, first=found.first,
@@ -55,9 +57,13 @@ def _recognised(relation: Relation) -> Relation:
     return restricted(_deduplicated(_windowed(rank)), found.rest)
 
 
-def _range(condition: Expression, column: int) -> _Range:
+def _range(condition: Expression, column: int, partition: frozenset[int]) -> _Range:
     found = _Range()
-    found.rest = tuple(part for part in conjuncts(condition) if not _narrow(found, part, column))
+    rest = [part for part in conjuncts(condition) if not _narrow(found, part, column)]
+    if found.last is None:
+        limit = next((each for each in rest if _variable(found, each, column, partition)), None)
+        rest = [part for part in rest if part is not limit]
+    found.rest = tuple(rest)
     return found
 
 
@@ -72,16 +78,10 @@ def _narrow(found: _Range, part: Expression, column: int) -> bool:
             return False
         found.first, found.last = max(found.first, low), _least(found.last, high)
         return True
-    if name not in _FLIPPED or len(arguments) != 2:
-        return False
-    one, other = arguments
-    if _is_number(other, column):
-        one, other, name = other, one, _FLIPPED[name]
-    if not _is_number(one, column):
-        return False
-    bound = _integer(other)
+    name, compared = _comparison(part, column)
+    bound = None if compared is None else _integer(compared)
     if bound is None:
-        return _variable(found, name, other)
+        return False
     if name in ("LESS_THAN", "LESS_THAN_OR_EQUAL", "EQUALS"):
         found.last = _least(found.last, bound - (name == "LESS_THAN"))
     if name in ("GREATER_THAN", "GREATER_THAN_OR_EQUAL", "EQUALS"):
@@ -89,12 +89,25 @@ def _narrow(found: _Range, part: Expression, column: int) -> bool:
     return True
 
 
-def _variable(found: _Range, name: str, bound: Expression) -> bool:
+def _comparison(part: Expression, column: int) -> tuple[str, Expression | None]:
+    """How a condition compares the number, and with what; None if it does not."""
+    if not isinstance(part, Call) or part.function.name not in _FLIPPED:
+        return "", None
+    name, (one, other) = part.function.name, part.arguments
+    if _is_number(other, column):
+        one, other, name = other, one, _FLIPPED[name]
+    return name, other if _is_number(one, column) else None
+
+
+def _variable(found: _Range, part: Expression, column: int, partition: frozenset[int]) -> bool:
     """rank <= column, where the column is the same for a whole partition."""
-    bound = _uncast(bound)
-    if name != "LESS_THAN_OR_EQUAL" or not isinstance(bound, Column) or found.last_column:
+    name, bound = _comparison(part, column)
+    limit = None if bound is None else _uncast(bound)
+    if name != "LESS_THAN_OR_EQUAL" or not isinstance(limit, Column):
         return False
-    found.last_column = bound.index
+    if limit.index not in partition:
+        return False
+    found.last_column = limit.index
     return True
 
 

@@ -1,7 +1,13 @@
-"""Columns by which rows of a relation can be told apart."""
+"""Columns by which changes of a relation's rows can be told apart.
+
+Changes that one subtask makes keep their order, those of two do not. So a relation whose rows are
+dealt out by some columns only has keys that contain these: a row that moves from one subtask to
+another is removed by the first and added by the second, and the removal may come last.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import singledispatch
 from itertools import product
 
@@ -33,10 +39,10 @@ from headrace.graph.relations import (
     WindowJoin,
     WindowTable,
 )
-from headrace.plan.relational.equi import equi_condition
+from headrace.plan.relational.equi import column_keys, equi_condition
 
 Keys = frozenset[frozenset[int]]
-"""Each of them tells rows apart; the empty one says that there is at most one row."""
+"""Each of them tells rows apart, at all times; the empty one says that there is at most one row."""
 NONE: Keys = frozenset()
 _LIMIT = 16
 
@@ -62,13 +68,30 @@ def _(relation: Scan) -> Keys:
     return NONE if key is None else frozenset({frozenset(key)})
 
 
+def _dealt_by(relation: Relation, columns: Iterable[int]) -> Keys:
+    """The relation's keys after its rows were dealt out by these columns."""
+    dealt = frozenset(columns)
+    return frozenset(key for key in upsert_keys(relation) if dealt <= key)
+
+
 @_keys.register(Filter)
 @_keys.register(AssignWatermark)
-@_keys.register(Sort)
-@_keys.register(Over)
 @_keys.register(Insert)
-def _(relation: Filter | AssignWatermark | Sort | Over | Insert) -> Keys:
+def _(relation: Filter | AssignWatermark | Insert) -> Keys:
     return upsert_keys(relation.input)
+
+
+@_keys.register
+def _(relation: Sort) -> Keys:
+    if relation.fetch == 1:
+        return frozenset({frozenset()})
+    # Behind an offset a row takes the place of another one, which is not removed by itself.
+    return NONE if relation.offset else upsert_keys(relation.input)
+
+
+@_keys.register
+def _(relation: Over) -> Keys:
+    return _dealt_by(relation.input, relation.partition)
 
 
 @_keys.register
@@ -119,20 +142,30 @@ def _combined(left: Keys, right: Keys, width: int) -> Keys:
     return frozenset(one | {index + width for index in other} for one in left for other in right)
 
 
+def _dealt_sides(relation: Join | TemporalJoin) -> tuple[Keys, Keys]:
+    """The keys of both sides after their rows were dealt out by what the join compares."""
+    width = len(relation.left.schema)
+    left, right, _, _ = equi_condition(relation.condition, width)
+    sides = ((relation.left, column_keys(left)), (relation.right, column_keys(right)))
+    one, other = (NONE if columns is None else _dealt_by(side, columns) for side, columns in sides)
+    return one, other
+
+
 @_keys.register
 def _(relation: Join) -> Keys:
-    left = upsert_keys(relation.left)
+    left, right = _dealt_sides(relation)
     if relation.kind in (SEMI, ANTI):
         return left
-    right = upsert_keys(relation.right)
     width = len(relation.left.schema)
     found = set(_combined(left, right, width))
     left_keys, right_keys, _, _ = equi_condition(relation.condition, width)
     left_columns = {key.index for key in left_keys if isinstance(key, Column)}
     right_columns = {key.index for key in right_keys if isinstance(key, Column)}
-    if relation.kind not in (RIGHT, FULL) and any(key <= right_columns for key in right):
+    one_right = any(key <= right_columns for key in upsert_keys(relation.right))
+    one_left = any(key <= left_columns for key in upsert_keys(relation.left))
+    if relation.kind not in (RIGHT, FULL) and one_right:
         found |= left
-    if relation.kind not in (LEFT, FULL) and any(key <= left_columns for key in left):
+    if relation.kind not in (LEFT, FULL) and one_left:
         found |= {frozenset(index + width for index in key) for key in right}
     return frozenset(found)
 
@@ -149,7 +182,7 @@ def _(relation: IntervalJoin | WindowJoin) -> Keys:
 @_keys.register
 def _(relation: TemporalJoin) -> Keys:
     # There is one version of a right row at a time, so a left row has one partner.
-    return upsert_keys(relation.left)
+    return _dealt_sides(relation)[0]
 
 
 @_keys.register
@@ -168,14 +201,15 @@ def _(relation: SetOperation) -> Keys:
 
 @_keys.register
 def _(relation: Rank) -> Keys:
-    found = set(upsert_keys(relation.input))
     partition = frozenset(relation.partition) | set(relation.window_columns or ())
-    if relation.function == "ROW_NUMBER":
-        if relation.with_rank:
-            found.add(partition | {len(relation.input.schema)})
-        if relation.first == relation.last:
-            found.add(partition)
-    return frozenset(found)
+    if relation.function == "ROW_NUMBER" and relation.first == relation.last:
+        return frozenset({partition})
+    if relation.function == "ROW_NUMBER" and relation.with_rank:
+        # A row at a place is replaced by another one; it is not removed by itself.
+        return frozenset({partition | {len(relation.input.schema)}})
+    if relation.function == "ROW_NUMBER" and relation.first > 1:
+        return NONE
+    return _dealt_by(relation.input, relation.partition)
 
 
 @_keys.register

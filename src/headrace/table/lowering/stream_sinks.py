@@ -42,6 +42,4 @@ class StreamRecords(Operator):
         parts = [nullable(to_python(type)) for type in self.row.types]
         if self.form == VALUES:
             return lambda row: parts[0](row[1])
-        return lambda row: tuple(
-            [part(value) for part, value in zip(parts, row[1:], strict=True)]
-        )
+        return lambda row: tuple([part(value) for part, value in zip(parts, row[1:], strict=True)])
