@@ -63,7 +63,7 @@ class TableEnvironment(CatalogMethods):
         )  # fmt: skip
         table_settings = TableSettings(configuration)
         self._session = TableSession(catalogs, table_settings)
-        self._execution = Execution(self._env, table_settings)
+        self._execution = Execution(self._env, table_settings, settings.planner)
         self._runner = StatementRunner(self._session, self._execution, configuration)
         self._unnamed = 0
         self._sources = 0

@@ -42,7 +42,7 @@ def _native(relations: Sequence[Relation], execution: Execution) -> Iterator[str
     for text in frames.expressions.in_python:
         yield f"in Python, because Spark has no such function: {text}"
     for frame in made:
-        yield frame._jdf.queryExecution().simpleString()  # type: ignore[operator]
+        yield frame._jdf.queryExecution().simpleString()
 
 
 def _operators(plan: PhysicalPlan) -> Iterator[str]:

@@ -18,6 +18,17 @@ from headrace.table.explaining import explained
 from headrace.table.results import ResultKind, TableResult, as_inserts
 from headrace.table.session import TableSession
 
+_NOT_RUN: dict[type[st.Statement], tuple[str, str]] = {
+    st.Update: ("UPDATE", "No connector changes rows in place: write changed rows with INSERT."),
+    st.Delete: ("DELETE", "No connector deletes rows in place: INSERT OVERWRITE what shall stay."),
+    st.Truncate: ("TRUNCATE TABLE", "INSERT OVERWRITE the table with a query without rows."),
+    st.Analyze: ("ANALYZE TABLE", "Spark gathers what it needs to know when a query runs."),
+    st.Call: ("CALL", "There are no procedures; run a query or a program."),
+    st.CompilePlan: ("COMPILE PLAN", "Keep the statement: uids of its state follow from it."),
+    st.ExecutePlan: ("EXECUTE PLAN", "Run the statement itself."),
+    st.StopJob: ("STOP JOB", "get_job_client().stop_with_savepoint() of the statement's result."),
+}
+
 
 class StatementRunner:
     """What `execute_sql` does with a parsed statement."""
@@ -51,7 +62,8 @@ class StatementRunner:
                 return self._option(statement)
         printed = ddl.run(self.catalog_session, statement)
         if printed is None:
-            raise Unsupported(f"{type(statement).__name__} cannot be run here", origin=statement.at)
+            what, hint = _NOT_RUN.get(type(statement), (type(statement).__name__, None))
+            raise Unsupported(f"{what} cannot be run here", origin=statement.at, hint=hint)
         kind = ResultKind.SUCCESS if printed is ddl.DONE else ResultKind.SUCCESS_WITH_CONTENT
         return TableResult(printed.columns, kind=kind, rows=as_inserts(printed.rows))
 
