@@ -70,3 +70,17 @@ def test_a_catalog_that_is_not_there(tables: TableEnvironment) -> None:
     with pytest.raises(SourceUnavailable, match="nowhere"):
         tables.execute_sql("CREATE CATALOG c WITH ('type' = 'spark', 'name' = 'nowhere')")
         tables.execute_sql("SHOW DATABASES IN c")
+
+
+def test_overwriting_files(tables: TableEnvironment, tmp_path: Path) -> None:
+    options = f"'connector' = 'filesystem', 'path' = '{tmp_path / 'out'}', 'format' = 'parquet'"
+    tables.execute_sql(f"CREATE TABLE numbers (a INT) WITH ({options})")
+    tables.execute_sql("INSERT INTO numbers VALUES (1), (2)").wait()
+    tables.execute_sql("INSERT OVERWRITE numbers VALUES (3)").wait()
+    assert rows(tables, "SELECT * FROM numbers") == [(3,)]
+
+
+def test_overwriting_what_cannot_be_overwritten(tables: TableEnvironment) -> None:
+    tables.execute_sql("CREATE TABLE lines (a INT) WITH ('connector' = 'print')")
+    with pytest.raises(Unsupported, match="cannot remove rows"):
+        tables.execute_sql("INSERT OVERWRITE lines VALUES (3)")

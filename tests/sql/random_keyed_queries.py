@@ -58,8 +58,8 @@ class KeyedWriter(Writer):
     def _keyed_semi(self, depth: int) -> Query:
         (one, left), (other, right) = self.keyed_source(depth), self.source(depth)
         type = self.one(("int", "text"))
-        test = (f"{self.value(left, type, 1)} {self.one(('IN', 'NOT IN'))} "
-                f"(SELECT {self.value(right, type, 1)} FROM {other}{self.where(right)})")  # fmt: skip
+        inner = f"SELECT {self.value(right, type, 1)} FROM {other}{self.where(right)}"
+        test = f"{self.value(left, type, 1)} {self.one(('IN', 'NOT IN'))} ({inner})"
         return self._shown(left[0][0], left, f"FROM {one} WHERE {test}")
 
     def _numbered(self, depth: int) -> tuple[str, Names, str]:

@@ -31,6 +31,12 @@ class Query:
         return [(f"c{at}", type) for at, type in enumerate(self.columns)]
 
 
+_NESTING = (
+    "group", "join", "outer", "semi", "sets", "set_operation", "top", "over", "limit", "shared",
+    "scalar", "everything", "distinct", "one_of_each",
+)  # fmt: skip
+
+
 class Writer:
     """Draws parts of one query."""
 
@@ -132,8 +138,7 @@ class Writer:
     def query(self, depth: int) -> Query:
         forms = ["table", "project", "values"]
         if depth:
-            forms += ["group", "join", "outer", "semi", "sets", "set_operation", "top", "over",
-                      "limit", "shared", "scalar", "everything", "distinct", "one_of_each"]  # fmt: skip
+            forms += _NESTING
         return getattr(self, f"_{self.one(forms)}")(max(depth - 1, 0))
 
     def source(self, depth: int) -> tuple[str, list[tuple[str, str]]]:
@@ -194,9 +199,8 @@ class Writer:
 
     def _group(self, depth: int) -> Query:
         text, names = self.source(depth)
-        keys = [(self.value(names, type, 1), type)
-                for type in [self.one(("int", "text", "truth")) for _ in range(self.number(1, 2))]]  # fmt: skip
-        keys = [key for at, key in enumerate(keys) if key not in keys[:at]]
+        types = [self.one(("int", "text", "truth")) for _ in range(self.number(1, 2))]
+        keys = list(dict.fromkeys((self.value(names, type, 1), type) for type in types))
         inner = self.alias()
         listed = ", ".join(f"{key} AS k{at}" for at, (key, _) in enumerate(keys))
         passed = ", ".join(f"{name} AS n{at}" for at, (name, _) in enumerate(names))

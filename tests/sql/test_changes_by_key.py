@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER
 from tests.sql.random_queries import Query
+from tests.sql.random_runs import check, check_by_key
 from tests.sql.random_tables import Changes, Tables
-from tests.sql.test_random_queries import check, check_by_key
 
-I, U, D = 0, 2, 3
-PLACES = (((I, 1, 1, "a"), (I, 2, 2, "a"), (I, 3, 3, "a")), ((I, 0, 4, "a"),))
+pytest.importorskip("duckdb")
+PLACES = (((INSERT, 1, 1, "a"), (INSERT, 2, 2, "a"), (INSERT, 3, 3, "a")), ((INSERT, 0, 4, "a"),))
 """A row comes that is before all others."""
-BACK = (((I, 1, 3, "a"), (I, 2, 2, "a")), ((U, 1, 1, "a"),))
+BACK = (((INSERT, 1, 3, "a"), (INSERT, 2, 2, "a")), ((UPDATE_AFTER, 1, 1, "a"),))
 """A row moves to a place before its old one."""
-MOVES = (((I, 1, 1, "a"), (I, 2, 2, "a")), ((I, 3, 2, "a"), (U, 1, 2, "a"), (U, 2, 1, "b")))
+MOVES = (
+    ((INSERT, 1, 1, "a"), (INSERT, 2, 2, "a")),
+    ((INSERT, 3, 2, "a"), (UPDATE_AFTER, 1, 2, "a"), (UPDATE_AFTER, 2, 1, "b")),
+)
 """Rows change places between two partitions, one of which has been written to before."""
-LEAVES = (((I, 1, 1, "a"), (I, 2, 2, "a"), (I, 3, 3, "a")), ((D, 3, 3, "a"),))
+LEAVES = (((INSERT, 1, 1, "a"), (INSERT, 2, 2, "a"), (INSERT, 3, 3, "a")), ((DELETE, 3, 3, "a"),))
 """The first row goes, all others move up."""
 RANKED = "(SELECT k, a, ROW_NUMBER() OVER (PARTITION BY a ORDER BY k) AS rn FROM p) x"
 HIGHEST = "(SELECT k, a, ROW_NUMBER() OVER (ORDER BY a DESC, k) AS rn FROM p) x"
@@ -23,8 +27,8 @@ HIGHEST = "(SELECT k, a, ROW_NUMBER() OVER (ORDER BY a DESC, k) AS rn FROM p) x"
 
 def _tables(rows: tuple[tuple[tuple[object, ...], ...], ...]) -> Tables:
     return {
-        "t": Changes("append", (((I, 0, 7, "a"), (I, 1, 1, "a"), (I, 2, 1, "a")),)),
-        "u": Changes("append", (((I, 1, 1, True),),)),
+        "t": Changes("append", (((INSERT, 0, 7, "a"), (INSERT, 1, 1, "a"), (INSERT, 2, 1, "a")),)),
+        "u": Changes("append", (((INSERT, 1, 1, True),),)),
         "p": Changes("upsert", rows),
     }
 

@@ -149,6 +149,10 @@ class TableSink(ABC):
         """A function that writes a Spark DataFrame of inserts; None if it wants rows."""
         return None
 
+    def overwriting(self) -> TableSink | None:
+        """The same sink, which first removes the rows that are there; None if it cannot."""
+        return None
+
     def operator(self) -> Any:
         """The `headrace.core.operator.Operator` that writes rows."""
         raise NotImplementedError

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.connectors.tables.sinks import PrintSink
@@ -18,6 +18,7 @@ from headrace.core.table_columns import from_arrow
 from headrace.core.table_connector import INSERT, RETRACT, ChangelogMode
 from headrace.core.table_values import change_text
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.errors import Unsupported
 from headrace.graph.nodes import SinkNode
 from headrace.graph.relations import Insert, Relation, Scan
 from headrace.jobs.client import JobClient
@@ -57,7 +58,7 @@ class Execution(Executor):
 
     def run(self, inserts: Sequence[Insert], name: str) -> JobClient:
         """Run INSERT statements as one job."""
-        optimized = [self.optimized(insert) for insert in inserts]
+        optimized = [_overwriting(self.optimized(insert)) for insert in inserts]
         choice = self.choose(optimized)
         if choice.native:
             try:
@@ -65,6 +66,12 @@ class Execution(Executor):
             except NotNative as reason:
                 choice = Choice(False, [str(reason)])
         for insert in optimized:
+            if insert.overwrite:
+                why = "; ".join(choice.reasons)
+                raise Unsupported(
+                    f"INSERT OVERWRITE {'.'.join(insert.path)}, because {why}",
+                    hint="Only a query over tables that end can replace a table's rows.",
+                )
             self.lower(insert)
         return self.env.launch(name)
 
@@ -175,6 +182,19 @@ class Execution(Executor):
         return launch_native(
             frames.session, name, lambda: put(list(_rows(frame, row))), self.env._job_settings()
         )
+
+
+def _overwriting(insert: Any) -> Any:
+    """The statement with a sink that replaces the table's rows, if it says so."""
+    if not insert.overwrite:
+        return insert
+    sink = insert.sink.overwriting()
+    if sink is None:
+        raise Unsupported(
+            f"INSERT OVERWRITE {'.'.join(insert.path)}: its connector cannot remove rows",
+            hint="Use INSERT INTO.",
+        )
+    return replace(insert, sink=sink)
 
 
 def _rows(frame: Any, row: RowType) -> Iterator[tuple[Any, ...]]:

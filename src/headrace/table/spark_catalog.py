@@ -65,10 +65,14 @@ class SparkTableSink(TableSink):
     """Written by Spark itself, by queries over tables that end."""
 
     table: SparkTable
+    overwrite: bool = False
+
+    def overwriting(self) -> TableSink:
+        return SparkTableSink(self.table, True)
 
     def native(self, frame: Any) -> Callable[[], None]:
         it = self.table
-        return lambda: it.catalogs.write(frame, it.database, it.table, overwrite=False)
+        return lambda: it.catalogs.write(frame, it.database, it.table, self.overwrite)
 
     def operator(self) -> Any:
         raise Unsupported(

@@ -109,9 +109,14 @@ class FileTableSink(TableSink):
         writer = frame.selectExpr(*named).write.format(self.format.spark_name)
         writer = writer.options(**self.format.writing)
         writer = writer.mode("overwrite" if self.overwrite else "append")
+        # Of a partitioned table only partitions that get rows are replaced.
+        writer = writer.option("partitionOverwriteMode", "dynamic")
         if self.partition_keys:
             writer = writer.partitionBy(*self.partition_keys)
-        return lambda: writer.save(self.path)  # type: ignore[no-any-return]
+        return lambda: writer.save(self.path)
+
+    def overwriting(self) -> TableSink:
+        return replace(self, overwrite=True)
 
     def operator(self) -> RowFileOperator:
         return row_file_operator(self)
