@@ -150,7 +150,14 @@ def _values(pairs: list[tuple[Expression, str]]) -> list[str]:
             DataTypes.FIELD("d", DataTypes.DATE()), DataTypes.FIELD("j", DataTypes.STRING()),
         ]
     )  # fmt: skip
-    given = (5, None, "Hello", datetime(2020, 1, 31, 10, 30), date(2020, 1, 31), '{"a":1,"b":[1,2]}')
+    given = (
+        5,
+        None,
+        "Hello",
+        datetime(2020, 1, 31, 10, 30),
+        date(2020, 1, 31),
+        '{"a":1,"b":[1,2]}',
+    )
     table = env.from_elements([given], schema)
     found = []
     for expression, _ in pairs:
@@ -159,7 +166,9 @@ def _values(pairs: list[tuple[Expression, str]]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("pairs", [NUMBERS, TEXTS, TIMES, JSON], ids=["numbers", "texts", "times", "json"])
+@pytest.mark.parametrize(
+    "pairs", [NUMBERS, TEXTS, TIMES, JSON], ids=["numbers", "texts", "times", "json"]
+)
 def test_values(pairs: list[tuple[Expression, str]]) -> None:
     found = dict(zip([str(each) for each, _ in pairs], _values(pairs), strict=True))
     assert found == {str(each): wanted for each, wanted in pairs}
