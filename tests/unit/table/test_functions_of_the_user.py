@@ -85,7 +85,8 @@ def test_functions_by_name_in_sql(table: Table) -> None:
         "+I[2, 3]", "+I[4, 6]", "+I[6, 9]",
     ]  # fmt: skip
     assert changes_of(table.select(call("doubled", col("i"))).limit(1)) == ["+I[2]"]
-    assert env.drop_temporary_function("doubled") and not env.drop_temporary_function("doubled")
+    assert env.drop_temporary_function("doubled")
+    assert not env.drop_temporary_function("doubled")
 
 
 class Counting(ScalarFunction):
