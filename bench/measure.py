@@ -25,6 +25,7 @@ class Case:
     records: int
     tiny_records: int = START_UP_RECORDS
     label: str = ""
+    arguments: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -83,8 +84,8 @@ def net_timings(cases: Sequence[Case], repeats: int, progress: Progress) -> list
     for turn in range(repeats):
         for number, case in enumerate(cases):
             progress(f"{case.name}, {case.records:,} records, run {turn + 1} of {repeats}")
-            arguments = ["--input", str(case.input), "--warm-up", str(case.tiny)]
-            seen = run(case.engine, case.script, arguments)
+            inputs = ["--input", str(case.input), "--warm-up", str(case.tiny)]
+            seen = run(case.engine, case.script, [*case.arguments, *inputs])
             start_up[number].append(seen.start_up_seconds)
             full[number].append(seen.execute_seconds)
     return [

@@ -12,6 +12,7 @@ from bench.engines import Engine, Run, headrace, pyflink, run, spark
 from bench.figures import Bar, Check, Outcome, ratio
 from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings, whole_runs
 from bench.recovery import recovery
+from bench.sql_suite import nexmark, nexmark_growth, single, sql_udf
 from bench.state_costs import checkpoints, savepoints
 
 MILLION = 1_000_000
@@ -317,6 +318,13 @@ def rates(benchmark: str, timings: Sequence[Timing], checks: Sequence[Check]) ->
     return Outcome(benchmark=benchmark, bars=bars, checks=tuple(checks))
 
 
+def sql(
+    measure: Callable[[int, bool, Progress], Outcome],
+) -> Callable[[Setting], Outcome]:
+    """A benchmark of SQL as one of this list."""
+    return lambda setting: measure(setting.repeats, setting.with_peers, setting.progress)
+
+
 BENCHMARKS = (
     Benchmark("stateless", "parse + filter + map in Python, against PyFlink", stateless),
     Benchmark("keyed_pyflink", "ValueState counter, 10k keys, against PyFlink", keyed_pyflink),
@@ -363,5 +371,24 @@ BENCHMARKS = (
         "savepoints",
         "saving and restoring 5M keys, against Spark writing them as Parquet",
         lambda setting: savepoints(setting.repeats, setting.progress),
+    ),
+    Benchmark("nexmark", "the Nexmark queries over 2M events, against Flink SQL", sql(nexmark)),
+    Benchmark(
+        "nexmark_growth",
+        "cost per event of Nexmark queries with bounded state, from 1M to 4M events",
+        sql(nexmark_growth),
+    ),
+    Benchmark(
+        "sql_window",
+        "SUM and COUNT by name and 10 s of event time in SQL, 5M rows, against Flink SQL",
+        sql(single("sql_window", "window")),
+    ),
+    Benchmark(
+        "sql_group",
+        "SUM and COUNT by name in SQL, 5M rows, against Flink SQL",
+        sql(single("sql_group", "group")),
+    ),
+    Benchmark(
+        "sql_udf", "a scalar function in Python in SQL, against PyFlink's two modes", sql(sql_udf)
     ),
 )

@@ -40,7 +40,8 @@ class RowsOf(Operator):
         self.table = table
 
     def receive(self, side: int, batch: Batch) -> None:
-        self.ctx.emit([row for table, row in batch.values if table == self.table])
+        if rows := [row for table, row in batch.values if table == self.table]:
+            self.ctx.emit(rows, None)
 
 
 class LinesToDriver(Operator):

@@ -1,14 +1,151 @@
-"""Drawing the states and edges of a pattern."""
+"""Drawing a pattern: its states and edges, as SVG or as text for a terminal."""
 
 from __future__ import annotations
 
-from headrace.operators.cep.automaton import Automaton
+from dataclasses import dataclass
+
+from headrace.cep.picture import svg_of
+from headrace.core.patterns import (
+    Always,
+    Both,
+    Condition,
+    Either,
+    EventPattern,
+    Inverse,
+    Part,
+    Test,
+    stages_of,
+)
+from headrace.operators.cep.automaton import Action, Automaton, Kind, State
+
+__all__ = ["Drawing"]
+
+_SIGNS = {Kind.START: "▶", Kind.FINAL: "◉", Kind.STOP: "✕", Kind.PENDING: "◷", Kind.NORMAL: "○"}
+_MEANINGS = {Kind.START: "waits for a first event", Kind.FINAL: "the match is complete",
+             Kind.STOP: "the match is given up", Kind.NORMAL: "waits for an event",
+             Kind.PENDING: "complete when the time is over"}  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class DrawnEdge:
+    """An edge with its condition in words."""
+
+    action: Action
+    source: str
+    target: str
+    condition: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.action.value} {self.condition}".strip()
+
+
+@dataclass(frozen=True)
 class Drawing:
-    def __init__(self, automaton: Automaton):
-        self.automaton = automaton
+    """The picture of a pattern; printed, it is text, and a notebook shows it as SVG."""
+
+    states: tuple[State, ...]
+    """Those a match can come to, in the order it comes to them."""
+    edges: tuple[DrawnEdge, ...]
+    within_ms: int | None
+
+    def text(self) -> str:
+        """For a terminal: each state with its edges."""
+        lines = []
+        for state in self.states:
+            lines.append(f"{_SIGNS[state.kind]} {_title(state)}   ({_MEANINGS[state.kind]})")
+            for edge in self.edges:
+                if edge.source == state.name and state.kind is not Kind.STOP:
+                    target = "itself" if edge.target == edge.source else edge.target.strip("$")
+                    lines.append(f"    {edge.action.value:<8}{edge.condition:<24} → {target}")
+        if self.within_ms is not None:
+            lines.append(f"  all within {self.within_ms} ms")
+        return "\n".join(lines)
+
+    def svg(self) -> str:
+        """As the text of an SVG file."""
+        shown = {(edge.source, edge.target): "" for edge in self.edges}
+        for edge in self.edges:
+            before = shown[edge.source, edge.target]
+            shown[edge.source, edge.target] = f"{before} / {edge.label}" if before else edge.label
+        stops = {state.name for state in self.states if state.kind is Kind.STOP}
+        arrows = {ends: label for ends, label in shown.items() if ends[0] not in stops}
+        nodes = [(state.name, _title(state), state.kind.value) for state in self.states]
+        note = "" if self.within_ms is None else f"within {self.within_ms} ms"
+        return svg_of(nodes, arrows, note)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __str__(self) -> str:
+        return self.text()
 
 
-def drawn(automaton: Automaton) -> Drawing:
-    return Drawing(automaton)
+def drawn(automaton: Automaton, pattern: EventPattern) -> Drawing:
+    """The picture of a pattern and the automaton it became."""
+    states = _in_order(automaton)
+    words = _words(pattern.parts)
+    edges = [DrawnEdge(edge.action, state.name, edge.target.name, _worded(edge.condition, words))
+             for state in states for edge in state.edges
+             if not (state.kind is Kind.START and edge.action is Action.IGNORE)
+             and edge.condition != Inverse(Always())]  # fmt: skip
+    return Drawing(tuple(states), tuple(edges), automaton.within_ms)
+
+
+def _title(state: State) -> str:
+    return state.name.strip("$")
+
+
+def _in_order(automaton: Automaton) -> list[State]:
+    """The states that can be reached, the final and stopping ones last."""
+    found = [automaton.start]
+    for state in found:
+        found += [target for target in dict.fromkeys(edge.target for edge in state.edges)
+                  if target not in found]  # fmt: skip
+    last = (Kind.FINAL, Kind.STOP)
+    return sorted(found, key=lambda state: last.index(state.kind) + 1 if state.kind in last else 0)
+
+
+def _words(parts: tuple[Part, ...]) -> dict[Test, str]:
+    """Conditions by the stage they belong to."""
+    words: dict[Test, str] = {}
+    for part in parts:
+        if part.until is not None:
+            _name_tests(part.until, "until", words)
+    for stage in stages_of(parts):
+        if stage.until is not None:
+            _name_tests(stage.until, f"end of {stage.name}", words)
+        _name_tests(stage.condition, stage.name, words)
+    return words
+
+
+def _name_tests(condition: Condition, name: str, words: dict[Test, str]) -> None:
+    tests = list(dict.fromkeys(_tests(condition)))
+    for number, test in enumerate(tests, 1):
+        words.setdefault(test, name if len(tests) == 1 else f"{name}.{number}")
+
+
+def _tests(condition: Condition) -> list[Test]:
+    match condition:
+        case Both(first, second) | Either(first, second):
+            return [*_tests(first), *_tests(second)]
+        case Inverse(inner):
+            return _tests(inner)
+        case Test():
+            return [condition]
+        case _:
+            return []
+
+
+def _worded(condition: Condition, words: dict[Test, str]) -> str:
+    match condition:
+        case Always():
+            return ""
+        case Both(first, second):
+            return f"{_worded(first, words)} and {_worded(second, words)}"
+        case Either(first, second):
+            return f"({_worded(first, words)} or {_worded(second, words)})"
+        case Inverse(inner):
+            return f"not {_worded(inner, words)}"
+        case Test():
+            return words.get(condition, "condition")

@@ -9,6 +9,7 @@ from typing import Any
 from headrace.core.user_code import shown
 from headrace.errors import InvalidArgument
 from headrace.operators.cep.automaton import Automaton
+from headrace.operators.cep.compiler import END
 from headrace.operators.cep.tracing import Trace, traced
 from headrace.origin import calling_origin
 
@@ -35,8 +36,12 @@ class Explanation:
 def _lines(title: str, trace: Trace) -> list[str]:
     found = [f"{title}:"]
     for number, event, action, state, target in trace:
-        found.append(f"  event {number} {shown(event)}  {action} at {state!r} → {target!r}")
+        found.append(f"  event {number} {shown(event)}  {action} at {_named(state)} → {_named(target)}")
     return found
+
+
+def _named(state: str) -> str:
+    return "a match" if state == END else repr(state)
 
 
 def explained(

@@ -285,7 +285,8 @@ class Pattern:
 
     def draw(self) -> Drawing:
         """The states and edges of the pattern: `.svg()`, or as text when printed."""
-        return drawn(compiled(self.plan()))
+        plan = self.plan()
+        return drawn(compiled(plan), plan)
 
     def explain(self, events: Iterable[Any], timestamps: Iterable[int] | None = None) -> Explanation:
         """Match a few events here and now, and tell which event took which edge."""

@@ -42,8 +42,12 @@ class GraphBuilder:
             )
         self._nodes[node_id] = replace(node, **fields)
 
-    def take(self, name: str, **settings: Any) -> Graph:
-        """The graph of everything added since the last time, with all it reads."""
+    def take(self, name: str, roots: Iterable[int] | None = None, **settings: Any) -> Graph:
+        """The graph of everything added since the last time, or of `roots`, with all it reads."""
+        if roots is not None:
+            graph = self.view(name, roots, **settings)
+            self._pending -= {node.id for node in graph}
+            return graph
         if not self._pending:
             raise InvalidGraph(
                 "there is nothing to execute", origin=calling_origin(),

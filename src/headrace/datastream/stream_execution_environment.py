@@ -150,9 +150,11 @@ class StreamExecutionEnvironment(SettingsMixin):
         return self.launch(job_name)
 
     def launch(
-        self, job_name: str | None = None, on_collect: Mapping[int, CollectListener] | None = None
-    ) -> JobClient:
-        graph = self.builder.take(job_name or _DEFAULT_NAME, **self._graph_settings())
+        self, job_name: str | None = None, on_collect: Mapping[int, CollectListener] | None = None,
+        roots: Iterable[int] | None = None,
+    ) -> JobClient:  # fmt: skip
+        """Start a job of all that is pending, or only of the nodes `roots` and what they read."""
+        graph = self.builder.take(job_name or _DEFAULT_NAME, roots, **self._graph_settings())
         self._jobs += 1
         physical = self._plan(graph)
         listeners = {_moved(graph, physical, id): put

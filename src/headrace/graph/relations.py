@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace.core.expressions import AggregateCall, Expression, SortKey, TableCall
 from headrace.core.logical_types import Field, LocalZonedTimestampType, LogicalType, TimestampType
+from headrace.core.row_patterns import RowPattern
 from headrace.core.table_connector import ChangelogMode, TableSink, TableSource
 
 INNER, LEFT, RIGHT, FULL, SEMI, ANTI = "inner", "left", "right", "full", "semi", "anti"
@@ -252,9 +253,9 @@ class FromChangelog(Single):
 
 @dataclass(frozen=True, kw_only=True)
 class MatchRecognize(Single):
-    """Rows that follow a pattern."""
+    """Rows that follow a pattern. Columns: those of the partition, then the measures."""
 
-    pattern: Any
+    pattern: RowPattern
 
 
 # Physical: made by rules.

@@ -22,6 +22,7 @@ from headrace.sql.changelog_functions import (
 )
 from headrace.sql.group_windows import TABLE_FUNCTIONS, window_arguments, window_table
 from headrace.sql.marks import SubqueryMark, contains
+from headrace.sql.match_recognize import match_recognize
 from headrace.sql.nodes import MatchRecognize, position_of
 from headrace.sql.position import did_you_mean
 from headrace.sql.queries_hints import Hint, table_options, with_join_hints
@@ -114,7 +115,8 @@ def _table(
     elif isinstance(node, exp.TableFromRows | exp.Lateral):
         relation, name = _table_function(builder, node.this, outer), ()
     elif isinstance(node, MatchRecognize):
-        raise Unsupported("MATCH_RECOGNIZE cannot be had yet", origin=at)
+        below, scope = _first(builder, node.this, outer, hints)
+        relation, name = match_recognize(node, below, builder.resolver(scope)), ()
     else:
         return _first(builder, node, outer, hints)
     return _aliased(relation, name, node)

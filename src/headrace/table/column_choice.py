@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from headrace.core.logical_types import LogicalType, RowType
-from headrace.errors import InvalidQuery
+from headrace.core.logical_types import CHARACTERS, STRING, LogicalType, RowType
+from headrace.errors import HeadraceError, InvalidQuery
 from headrace.sql import unresolved as un
 from headrace.sql.group_windows import WINDOW_PROPERTIES
 from headrace.sql.position import did_you_mean
@@ -53,7 +53,7 @@ class Chosen:
         """One expression, with choices of columns among its arguments written out."""
         if isinstance(node, un.Apply | un.UserApply):
             given = [part for each in node.arguments for part in self._argument(each)]
-            node = replace(node, arguments=tuple(given))
+            node = self._concatenated(replace(node, arguments=tuple(given)))
         elif isinstance(node, un.FieldOf):
             node = self._field(node)
         changes = {
@@ -62,6 +62,22 @@ class Chosen:
             if each.name not in ("at", "arguments")
         }
         return replace(node, **changes)
+
+    def _concatenated(self, node: un.Apply | un.UserApply) -> un.Apply | un.UserApply:
+        """`+` puts texts together."""
+        if not isinstance(node, un.Apply) or node.function != "PLUS" or len(node.arguments) != 2:
+            return node
+        try:
+            texts = [isinstance(self._type_of(each), CHARACTERS) for each in node.arguments]
+        except HeadraceError:
+            return node  # the whole expression says better what is wrong
+        if not any(texts):
+            return node
+        parts = [
+            each if text else un.CastTo(each, STRING, at=each.at)
+            for each, text in zip(node.arguments, texts, strict=True)
+        ]
+        return replace(node, function="CONCAT2", arguments=tuple(parts))
 
     def _part(self, part: Any) -> Any:
         if isinstance(part, tuple):

@@ -34,6 +34,7 @@ from headrace.table.explaining import explained
 from headrace.table.expression_base import ExpressionBase
 from headrace.table.object_names import path_parts
 from headrace.table.pandas_source import pandas_source
+from headrace.table.plan_details import plan_details
 from headrace.table.results import TableResult
 from headrace.table.session import TableSession
 from headrace.table.settings import TableSettings
@@ -94,10 +95,8 @@ class TableEnvironment(CatalogMethods):
     def _explained(
         self, relations: Sequence[Relation], extra_details: Sequence[ExplainDetail]
     ) -> str:
-        for detail in extra_details:
-            if not isinstance(detail, ExplainDetail):
-                raise TypeMismatch(f"{detail!r} is no ExplainDetail", origin=calling_origin())
-        return explained(relations, self._execution)
+        more = list(plan_details(relations, self._execution, extra_details))
+        return "\n\n".join([explained(relations, self._execution), *more])
 
     def create_statement_set(self) -> StatementSet:
         """Several INSERTs that run as one job."""

@@ -34,6 +34,7 @@ from headrace.spark.native import Frames, NotNative, named
 from headrace.table.interfaces import Executor, Planner, Put, RulePlanner
 from headrace.table.lowering import Lowering, LoweringSettings
 from headrace.table.lowering.rules import RULES
+from headrace.table.option_names import check_options
 from headrace.table.settings import TableSettings
 
 
@@ -55,6 +56,7 @@ class Execution(Executor):
         self.env = env
         self.settings = settings
         self.planner = planner or RulePlanner()
+        self._told_options: set[str] = set()
 
     def run(self, inserts: Sequence[Insert], name: str) -> JobClient:
         """Run INSERT statements as one job."""
@@ -65,6 +67,7 @@ class Execution(Executor):
                 return self._run_native(optimized, name)
             except NotNative as reason:
                 choice = Choice(False, [str(reason)])
+        sinks: list[int] = []
         for insert in optimized:
             if insert.overwrite:
                 why = "; ".join(choice.reasons)
@@ -72,8 +75,8 @@ class Execution(Executor):
                     f"INSERT OVERWRITE {'.'.join(insert.path)}, because {why}",
                     hint="Only a query over tables that end can replace a table's rows.",
                 )
-            self.lower(insert)
-        return self.env.launch(name)
+            sinks.append(self.lower(insert))
+        return self.env.launch(name, roots=sinks)
 
     def collect(self, relation: Relation, put: Put, name: str) -> JobClient:
         """Run a query and hand over its changes as tuples (kind, column, …)."""
@@ -85,9 +88,10 @@ class Execution(Executor):
                 pass
         node = self.lower(optimized)
         sink = self.env.builder.add(SinkNode, "Collect", (node,), operator=CollectOperator())
-        return self.env.launch(name, {sink: put})
+        return self.env.launch(name, {sink: put}, roots=[sink])
 
     def optimized(self, relation: Relation) -> Any:
+        check_options(self.settings.options, self._told_options)
         with session_time_zone(self.settings.zone):
             return self.planner.optimized(relation)
 

@@ -166,9 +166,18 @@ class Building:
         keys = [key for key in grouped.keys if window is None or str(key) != window.name]
         bounds = [] if window is None else window_items(window, self.resolver(window))
         resolver = self.resolver(window)
-        items = [*keys, *bounds, un.Alias(self.chosen(resolver).whole(node), "TMP_0")]
+        value = self._with_row(self.chosen(resolver).whole(node))
+        items = [*keys, *bounds, un.Alias(value, "TMP_0")]
         made = select(self.relation, resolver, Selection(tuple(items), GroupBy(grouped.keys)))
         return flattened(made, len(keys) + len(bounds), names, "TMP_0$")
+
+    def _with_row(self, node: un.Unresolved) -> un.Unresolved:
+        """A function that takes the whole row with the row written out: the window is no column."""
+        if not isinstance(node, un.UserApply) or node.arguments or not node.function.takes_row:
+            return node
+        names = self.relation.names
+        items = tuple(un.Name((name,), at=node.at) for name in names)
+        return replace(node, arguments=(un.RowOf(items, names, at=node.at),))
 
     def table_aggregated(
         self, user: UserFunction, node: un.UserApply, names: Sequence[str], grouped: Grouped

@@ -176,7 +176,7 @@ class _Ordered:
         order = self._order
         item = order if isinstance(order, un.SortItem) else un.SortItem(order, at=order.at)
         preceding, following = self._edges
-        unit = _unit(preceding) or _unit(following) or "range"
+        unit = _unit(preceding) or _unit(following)
         start = None if preceding is None else _bound(preceding, "preceding")
         end = None if following is None else _bound(following, "following")
         spec = un.OverSpec(self._partition, (item,), unit, start, end, at=order.at)

@@ -122,6 +122,8 @@ NUMBERS = [
     (call_sql("i * 3"), "15"),
 ]
 TEXTS = [
+    (col("s") + "!", "Hello!"),
+    ("n" + col("i"), "n5"),
     (col("s").upper_case, "HELLO"),
     (col("s").lower_case, "hello"),
     (col("s").init_cap, "Hello"),

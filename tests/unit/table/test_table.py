@@ -7,18 +7,21 @@ from typing import Any
 
 import pytest
 
+from headrace.common import Row, Types
 from headrace.errors import HeadraceError, InvalidQuery, TypeMismatch, Unsupported
-from headrace.table import DataTypes, Table
+from headrace.table import AggregateFunction, DataTypes, Table
 from headrace.table.expressions import (
     CURRENT_ROW,
     UNBOUNDED_RANGE,
     col,
+    lag,
     lit,
     row,
     row_interval,
 )
+from headrace.table.udf import udaf
 from headrace.table.window import Over, Session, Slide, Tumble
-from tests.unit.table.in_process import changes_of, table_environment
+from tests.unit.table.in_process import changes_of, stream_environment, table_environment
 
 
 @pytest.fixture
@@ -144,6 +147,19 @@ def test_set_operations(people: Table) -> None:
 # Windows.
 
 
+class Total(AggregateFunction[Row, list[int]]):
+    """The sum of a column of whole rows."""
+
+    def create_accumulator(self) -> list[int]:
+        return [0]
+
+    def accumulate(self, accumulator: list[int], *args: Any) -> None:
+        accumulator[0] += args[0].v
+
+    def get_value(self, accumulator: list[int]) -> Row:
+        return Row(accumulator[0])
+
+
 @pytest.fixture
 def timed() -> Table:
     env = table_environment()
@@ -182,9 +198,43 @@ def test_over_windows(timed: Table) -> None:
     assert sorted(changes_of(made.select(col("k"), col("v").sum.over(col("w"))))) == [
         "+I[a, 1]", "+I[a, 4]", "+I[a, 8]", "+I[b, 2]",
     ]  # fmt: skip
+    before = timed.over_window(Over.partition_by(col("k")).order_by(col("ts")).alias("w"))
+    assert sorted(changes_of(before.select(col("k"), lag(col("v")).over(col("w"))))) == [
+        "+I[a, 1]",
+        "+I[a, 3]",
+        "+I[a, null]",
+        "+I[b, null]",
+    ]
     unbounded = Over.order_by(col("ts")).preceding(UNBOUNDED_RANGE).alias("w")
     made = timed.over_window(unbounded)
     assert changes_of(made.select(col("v").sum.over(col("w"))))[-1] == "+I[11]"
+
+
+def test_windows_of_a_number_of_rows() -> None:
+    env = stream_environment()
+    stream = env._env.from_collection(
+        [("a", 1), ("a", 2), ("b", 3), ("a", 4)], Types.TUPLE([Types.STRING(), Types.INT()])
+    )
+    table = env.from_data_stream(stream, col("k"), col("v"), col("pt").proctime)
+    tumbling = table.window(Tumble.over(row_interval(2)).on(col("pt")).alias("w"))
+    made = tumbling.group_by(col("k"), col("w")).select(col("k"), col("v").sum)
+    assert changes_of(made) == ["+I[a, 3]"]
+    sliding = table.window(
+        Slide.over(row_interval(2)).every(row_interval(1)).on(col("pt")).alias("w")
+    )
+    made = sliding.group_by(col("k"), col("w")).select(col("k"), col("v").sum)
+    assert changes_of(made) == ["+I[a, 3]", "+I[a, 6]"]
+
+
+def test_functions_of_rows_over_windows(timed: Table) -> None:
+    window = timed.window(Tumble.over(lit(10).seconds).on(col("ts")).alias("w"))
+    total = udaf(Total(), result_type=DataTypes.ROW([DataTypes.FIELD("s", DataTypes.BIGINT())]))
+    made = window.group_by(col("k"), col("w")).aggregate(total.alias("s"))
+    assert sorted(changes_of(made.select(col("k"), col("s"), col("w").start.alias("b")))) == [
+        "+I[a, 4, 1970-01-01T00:00]",
+        "+I[a, 5, 1970-01-01T00:00:10]",
+        "+I[b, 2, 1970-01-01T00:00]",
+    ]
 
 
 def test_windows_say_what_is_wrong(timed: Table) -> None:

@@ -25,7 +25,7 @@ from headrace.operators.cep.automaton import Action, Automaton, Edge, Kind, Stat
 from headrace.operators.cep.boolean import both, inverse, never
 from headrace.operators.cep.checks import check_pattern
 
-END = "$end$"
+END = "$match$"
 _GROUP = "$group$"
 _ONCE = Repetition(1, 1)
 

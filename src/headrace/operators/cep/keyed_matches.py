@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 from headrace.core.operator import Context
@@ -10,6 +11,7 @@ from headrace.errors import IncompatibleState
 from headrace.operators.cep.nfa import Nfa
 from headrace.operators.cep.shared_buffer import Matches
 
+_time_of = itemgetter(0)
 _WAITING = ValueStateDescriptor("events-waiting")
 _MATCHES = ValueStateDescriptor("partial-matches")
 
@@ -32,7 +34,7 @@ class KeyMatches:
         timeout = nfa.next_timeout(self.matches)
         if not self.waiting:
             return timeout
-        first = min(self.waiting, key=lambda item: item[0])[0]
+        first: int = min(map(_time_of, self.waiting))
         return first if timeout is None else min(first, timeout)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Any
 
 from headrace.core.pattern_functions import IterativeCondition
@@ -12,6 +10,7 @@ from headrace.core.patterns import Skip
 from headrace.errors import InvalidGraph
 from headrace.operators.cep.automaton import Automaton, Kind
 from headrace.operators.cep.decisions import Plan, decision, is_iterative, options_of, plan_of
+from headrace.operators.cep.match_queue import pop, push, reorder
 from headrace.operators.cep.shared_buffer import Link, Matches, Run, events_by_stage
 from headrace.operators.cep.skipping import survivors
 
@@ -21,7 +20,6 @@ MOST_RUNS = 100_000
 TimedOut = tuple[Link, int]
 """The last event of a partial match that has timed out, and when it did."""
 _NONE: list[Link] = []
-_start_of = attrgetter("start")
 
 
 class MatchContext(IterativeCondition.Context):
@@ -59,6 +57,7 @@ class Nfa:
         self._decide = [decision(options) for options in self._options]
         self._plans: list[dict[int, Plan]] = [{} for _ in states]
         self._start = states.index(automaton.start)
+        self._begins = self._decide[self._start]
         self._iterative = any(is_iterative(options) for options in self._options)
         self._context = MatchContext(clock)
         self._within = automaton.within_ms
@@ -71,18 +70,18 @@ class Nfa:
 
     def process(self, matches: Matches, event: Any, time: int) -> list[Link]:
         """Apply an event; the last links of the matches it completes."""
-        context, runs = self._context, matches.runs
-        context.time = time
-        context.last = None
-        context.seen = None
-        begins = self._decide[self._start](event, context)
+        context, runs, iterative = self._context, matches.runs, self._iterative
+        if iterative:
+            context.time = time
+            context.last = context.seen = None
+        begins = self._begins(event, context)
         if not begins and not runs:
             return _NONE
         kept: list[Run] = []
         done: list[Run] = []
         stamp = (time, matches.sequence)
         changed = False
-        decide, plans, iterative = self._decide, self._plans, self._iterative
+        decide, plans = self._decide, self._plans
         for run in runs:
             state = run[0]
             if iterative:
@@ -140,15 +139,17 @@ class Nfa:
         self, matches: Matches, kept: list[Run], done: list[Run]
     ) -> tuple[list[Link], list[Run]]:
         """A match counts only when no partial match that began before it can make it void."""
-        after, complete = self.automaton.after_match, matches.complete
+        after, complete = self.automaton.after_match, list(matches.complete)
         for run in done:
-            insort(complete, run, key=_start_of)
+            push(complete, run)
         found = []
         while complete and not (kept and kept[0].start < complete[0].start):
-            first = complete.pop(0)
+            first = pop(complete)
             kept = survivors(after, first, kept)
-            complete = matches.complete = survivors(after, first, complete)
+            complete = survivors(after, first, complete)
+            reorder(complete)
             found.append(first.last)
+        matches.complete = complete
         return found, kept
 
     def advance(self, matches: Matches, time: int) -> tuple[list[tuple[Link, int]], list[TimedOut]]:
@@ -171,7 +172,7 @@ class Nfa:
                 ends[id(run.last)] = end
                 done.append(Run(-1, run.last, run.start))
             else:
-                expired.append((run.last, end))
+                expired.append((run.last, self._reported_end(run, end, time)))
         found = self._settle(matches, kept, done)
         return [(last, ends.get(id(last), due)) for last in found], expired
 
@@ -183,6 +184,13 @@ class Nfa:
             return matches.runs[0].start[0] + self._within
         ends = [end for end in map(self._end, matches.runs) if end is not None]
         return min(ends, default=None)
+
+    def _reported_end(self, run: Run, end: int, time: int) -> int:
+        """When a partial match timed out; the limit between neighbours counts first, as in Flink,
+        even if the one for the whole match was reached before it."""
+        gap = self._gaps.get(run.state)
+        by_gap = time + 1 if gap is None else run.last.stamp[0] + gap
+        return by_gap if by_gap <= time else end
 
     def _end(self, run: Run) -> int | None:
         gap = self._gaps.get(run.state)

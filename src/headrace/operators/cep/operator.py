@@ -7,6 +7,7 @@ matters: for its first waiting event or for the first partial match that will be
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cmp_to_key
 from itertools import groupby
@@ -35,7 +36,7 @@ from headrace.operators.base import FunctionOperator, SideOutputs, Stamps
 from headrace.operators.cep.compiler import compiled
 from headrace.operators.cep.keyed_matches import KeyMatches, MatchStore
 from headrace.operators.cep.nfa import MOST_RUNS, Nfa
-from headrace.operators.cep.shared_buffer import Link, events_by_stage
+from headrace.operators.cep.shared_buffer import Link, Matches, events_by_stage
 from headrace.operators.function_context import FunctionRuntimeContext
 
 LATE_RECORDS = "numLateRecordsDropped"
@@ -113,13 +114,13 @@ class PatternOperator(FunctionOperator):
         self._send()
 
     def _wait(self, keys: list[Any], batch: Batch) -> None:
-        watermark = self.ctx.watermark
+        watermark, keep = self.ctx.watermark, self._keep
         stamps = batch.timestamps or [None] * len(batch.values)
         for key, value, stamp in zip(keys, batch.values, stamps, strict=True):
             if stamp is None or stamp == MIN_TIMESTAMP:
                 raise RecordFailure(_no_timestamp(), "CEP.pattern", value, key)
             if stamp > watermark:
-                self._keep(key, value, stamp)
+                keep(key, value, stamp)
             elif self._late_tag is not None:
                 self._sides.add((self._late_tag, value), stamp)
             else:
@@ -136,9 +137,7 @@ class PatternOperator(FunctionOperator):
         now, of = self.ctx.processing_time(), self._store.of
         for key, value in zip(keys, values, strict=True):
             found = of(key)
-            if found.matches.runs:
-                self._advance(key, found, now)
-            self._process(key, found, value, now)
+            self._match(key, found.matches, ((now, value),))
             self._set_next_timer(key, found)
 
     # Time.
@@ -147,24 +146,25 @@ class PatternOperator(FunctionOperator):
         found = self._store.of(key)
         found.timer = None
         upto = self.ctx.watermark if self._event_time else timestamp
-        for time, event in self._due(found, upto):
-            if found.matches.runs:
-                self._advance(key, found, time)
-            self._process(key, found, event, time)
-        self._advance(key, found, upto)
+        matches = found.matches
+        if found.waiting:
+            self._match(key, matches, self._due(found, upto))
+        if matches.runs:
+            self._advance(key, matches, upto)
         self._set_next_timer(key, found)
         self._send()
 
     def _due(self, found: KeyMatches, upto: int) -> Iterable[tuple[int, Any]]:
         """Take the events out whose time has come, in the order they are to be matched in."""
-        if not found.waiting:
-            return ()
-        due = [item for item in found.waiting if item[0] <= upto]
-        if not due:
+        waiting = found.waiting
+        waiting.sort(key=_time_of)
+        if waiting[0][0] > upto:
             return ()
         found.waits = True
-        found.waiting = [item for item in found.waiting if item[0] > upto]
-        due.sort(key=_time_of)
+        due, found.waiting = waiting, []
+        if waiting[-1][0] > upto:
+            at = bisect_right(waiting, upto, key=_time_of)
+            due, found.waiting = waiting[:at], waiting[at:]
         if self._comparator is None:
             return due
         order = cmp_to_key(self._comparator)
@@ -183,19 +183,27 @@ class PatternOperator(FunctionOperator):
 
     # Matches.
 
-    def _process(self, key: Any, found: KeyMatches, event: Any, time: int) -> None:
+    def _match(self, key: Any, matches: Matches, events: Iterable[tuple[int, Any]]) -> None:
+        """Apply events to a key's partial matches, in this order."""
+        process, limited = self._nfa.process, self._nfa.limited
+        event = None
         try:
-            ends = self._nfa.process(found.matches, event, time)
+            for time, event in events:
+                if limited and matches.runs:
+                    self._advance(key, matches, time)
+                for last in process(matches, event, time):
+                    self._tell(key, last, time)
+        except RecordFailure:
+            raise
         except Exception as error:
             raise RecordFailure(error, "a condition of the pattern", event, key) from error
-        for last in ends:
-            self._tell(key, last, time)
 
-    def _advance(self, key: Any, found: KeyMatches, time: int) -> None:
-        try:
-            ends, expired = self._nfa.advance(found.matches, time)
-        except Exception as error:
-            raise RecordFailure(error, "the pattern", f"time {time}", key) from error
+    def _advance(self, key: Any, matches: Matches, time: int) -> None:
+        """Give up what is too old, and tell of what is complete by now."""
+        due = self._nfa.next_timeout(matches)
+        if due is None or due > time:
+            return
+        ends, expired = self._nfa.advance(matches, time)
         for last, end in ends:
             self._tell(key, last, end)
         if self._told_of_timeouts:

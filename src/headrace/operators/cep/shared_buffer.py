@@ -44,14 +44,18 @@ position of the last link, time and number of the first event); complete ones th
 earlier partial matches, likewise without a state."""
 
 
+_NO_RUNS: list[Run] = []
+"""Most keys have none most of the time; lists of runs are replaced, never changed."""
+
+
 class Matches:
     """All partial matches of one key, the one that began first at the front."""
 
     __slots__ = ("changed", "complete", "runs", "sequence")
 
     def __init__(self) -> None:
-        self.runs: list[Run] = []
-        self.complete: list[Run] = []
+        self.runs = _NO_RUNS
+        self.complete = _NO_RUNS
         """Complete, but an earlier partial match may still make them void."""
         self.sequence = 0
         self.changed = False

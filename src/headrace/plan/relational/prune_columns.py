@@ -21,6 +21,7 @@ from headrace.graph.relations import (
     IntervalJoin,
     Join,
     LookupJoin,
+    MatchRecognize,
     Over,
     Project,
     Rank,
@@ -434,6 +435,13 @@ def _(relation: SetOperation, wanted: Wanted) -> Pruned:
         branches.append(chosen(pruned, [places[index] for index in kept]))
     schema = tuple(relation.schema[index] for index in kept)
     return replace(relation, schema=schema, branches=tuple(branches)), _places(kept)
+
+
+@_prune.register
+def _(relation: MatchRecognize, wanted: Wanted) -> Pruned:
+    below, places = _narrowed(relation.input, frozenset(relation.pattern.columns()))
+    pattern = relation.pattern.moved(places.__getitem__)
+    return replace(relation, input=below, pattern=pattern), _identity(relation)
 
 
 @_prune.register

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.graph import relations as rel
 from headrace.graph.relations import Relation
-from headrace.table.lowering import joins, keyed, plain, sinks, windows
+from headrace.table.lowering import joins, keyed, matches, plain, sinks, windows
 from headrace.table.lowering.lowering import Rule
 
 RULES: dict[type[Relation], Rule] = {
@@ -26,6 +26,7 @@ RULES: dict[type[Relation], Rule] = {
     rel.SetOperation: keyed.set_operation,
     rel.WindowTable: windows.window_table,
     rel.WindowAggregate: windows.window_aggregate,
+    rel.MatchRecognize: matches.match_recognize,
     rel.Join: joins.join,
     rel.IntervalJoin: joins.interval_join,
     rel.WindowJoin: joins.window_join,

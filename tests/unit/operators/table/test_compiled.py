@@ -9,9 +9,9 @@ import cloudpickle
 import pytest
 
 from headrace.core.expressions import Call, Column, Expression, Literal, UserCall, UserFunction
-from headrace.core.logical_types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, NULL, STRING
+from headrace.core.logical_types import BIGINT, BOOLEAN, DATE, INT, NULL, STRING
 from headrace.core.logical_types import LocalZonedTimestampType as Zoned
-from headrace.errors import InvalidArgument, Unsupported
+from headrace.errors import InvalidArgument
 from headrace.operators.functions.comparison import conjunction, disjunction
 from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.compiled import (
@@ -160,9 +160,3 @@ def test_functions_of_the_user_see_python_values() -> None:
 
     first = UserCall(DATE, UserFunction("first", Year()), (Column(DATE, 0),))
     assert compiled_value(first)((0, 18292)) == 18262
-
-
-def test_batch_functions_are_refused_row_by_row() -> None:
-    user = UserFunction("mean", Doubling(), style="pandas")
-    with pytest.raises(Unsupported, match="pandas"):
-        compiled_value(UserCall(DOUBLE, user, (A,)))(ROW)

@@ -1,0 +1,86 @@
+"""One SQL query over a CSV table; the same text on both engines."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+
+from pyflink.common import Configuration
+from pyflink.table import DataTypes, EnvironmentSettings, TableEnvironment
+from pyflink.table.udf import udf
+
+PARALLELISM = "2"
+RESULT_MARK = "BENCH-RESULT "
+READINGS = """CREATE TABLE readings (
+    name STRING, number BIGINT, amount DOUBLE, millis BIGINT,
+    at AS TO_TIMESTAMP_LTZ(millis, 3),
+    WATERMARK FOR at AS at - INTERVAL '2' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')"""
+QUERIES = {
+    "window": (
+        "name STRING, start_time TIMESTAMP(3), total DOUBLE, records BIGINT",
+        """SELECT name, window_start, SUM(amount), COUNT(*)
+           FROM TABLE(TUMBLE(TABLE readings, DESCRIPTOR(at), INTERVAL '10' SECOND))
+           GROUP BY name, window_start, window_end""",
+    ),
+    "group": (
+        "name STRING, total DOUBLE, records BIGINT",
+        "SELECT name, SUM(amount), COUNT(*) FROM readings GROUP BY name",
+    ),
+    "udf": (
+        "name STRING, `value` BIGINT",
+        "SELECT name, scaled(number, amount) FROM readings",
+    ),
+}
+
+
+def scaled_function():
+    # Made here: PyFlink's workers cannot import this module, and what is local travels whole.
+    def scaled(number, amount):
+        return number * 3 + int(amount) if number % 2 else number
+
+    return udf(scaled, result_type=DataTypes.BIGINT())
+
+
+def environment() -> TableEnvironment:
+    configuration = Configuration()
+    configuration.set_string("parallelism.default", PARALLELISM)
+    mode = os.environ.get("BENCH_EXECUTION_MODE")
+    if mode:
+        configuration.set_string("python.execution-mode", mode)
+    settings = EnvironmentSettings.new_instance().in_streaming_mode()
+    return TableEnvironment.create(settings.with_configuration(configuration).build())
+
+
+def seconds_of(query: str, path: str, sink: str) -> float:
+    """From submitting the INSERT to its end."""
+    env = environment()
+    columns, select = QUERIES[query]
+    env.execute_sql(READINGS.format(path=path))
+    env.execute_sql(f"CREATE TABLE answers ({columns}) WITH ('connector' = '{sink}')")
+    env.create_temporary_function("scaled", scaled_function())
+    start = time.perf_counter()
+    env.execute_sql(f"INSERT INTO answers {select}").wait()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("query", choices=QUERIES)
+    parser.add_argument("--input", required=True, help="a CSV file of readings")
+    parser.add_argument("--warm-up", help="a small one, to run on twice first")
+    parser.add_argument("--print", action="store_true", help="print results, do not discard them")
+    args = parser.parse_args()
+    start_up = 0.0
+    if args.warm_up:
+        seconds_of(args.query, args.warm_up, "blackhole")
+        start_up = seconds_of(args.query, args.warm_up, "blackhole")
+    seconds = seconds_of(args.query, args.input, "print" if args.print else "blackhole")
+    figures = {"execute_seconds": seconds, "start_up_seconds": start_up}
+    print(RESULT_MARK + json.dumps(figures), flush=True)
+
+
+if __name__ == "__main__":
+    main()

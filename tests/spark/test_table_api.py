@@ -1,0 +1,109 @@
+"""The Table API on Spark: natively where all input ends, with functions of the user in Arrow."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from headrace.common import Row, RowKind
+from headrace.table import DataTypes, EnvironmentSettings, ScalarFunction, Table, TableEnvironment
+from headrace.table.expressions import col, lit
+from headrace.table.udf import udaf, udf, udtf
+
+
+@udf(result_type="BIGINT")
+def doubled(number: int) -> int:
+    return number * 2
+
+
+@udf(result_type="BIGINT", func_type="pandas")
+def tripled(numbers: Any) -> Any:
+    return numbers * 3
+
+
+@udf(result_type="BIGINT", func_type="arrow")
+def plus_ten(numbers: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.add(numbers, 10)
+
+
+@udf(result_type="STRING")
+async def marked(text: str) -> str:
+    await asyncio.sleep(0.001)
+    return f"<{text}>"
+
+
+class Opened(ScalarFunction):
+    def open(self, function_context: Any) -> None:
+        self.start = 100
+
+    def eval(self, number: int) -> int:
+        return self.start + number
+
+
+@pytest.fixture(params=["micro-batch", "record"])
+def table(request: pytest.FixtureRequest) -> Table:
+    """The same rows for Spark's own operators and for key groups."""
+    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    env.get_config().set("headrace.table.changes", request.param)
+    env.get_config().set("parallelism.default", "2")
+    return env.from_pandas(pd.DataFrame({"i": [1, 2, 3], "s": ["x", "y", "x"]}))
+
+
+def rows(table: Table) -> list[tuple[Any, ...]]:
+    with table.execute().collect() as found:
+        return sorted(tuple(row) for row in found if row.get_row_kind() is not RowKind.DELETE)
+
+
+def test_functions_of_every_style(table: Table) -> None:
+    opened = udf(Opened(), result_type="BIGINT")
+    made = table.select(
+        doubled(col("i")), tripled(col("i")), plus_ten(col("i")), marked(col("s")),
+        opened(col("i")), doubled(tripled(col("i")) + 1),
+    )  # fmt: skip
+    assert rows(made) == [
+        (2, 3, 11, "<x>", 101, 8), (4, 6, 12, "<y>", 102, 14), (6, 9, 13, "<x>", 103, 20),
+    ]  # fmt: skip
+
+
+def test_rows_and_tables_of_functions(table: Table) -> None:
+    pair = DataTypes.ROW(
+        [DataTypes.FIELD("n", DataTypes.BIGINT()), DataTypes.FIELD("t", DataTypes.STRING())]
+    )
+    made = table.map(udf(lambda row: Row(row.i * 2, row.s * 2), result_type=pair))
+    assert rows(made) == [(2, "xx"), (4, "yy"), (6, "xx")]
+    repeated = udtf(lambda n: range(n), result_types="BIGINT")
+    assert len(rows(table.join_lateral(repeated(col("i")).alias("k")))) == 6
+
+
+def test_aggregates_end_at_the_same_rows(table: Table) -> None:
+    median = udaf(lambda v: v.median(), result_type="DOUBLE", func_type="pandas")
+    made = table.group_by(col("s")).select(col("s"), col("i").sum.alias("t"), median(col("i")))
+    frame = made.to_pandas().sort_values("s").reset_index(drop=True)
+    assert frame.values.tolist() == [["x", 4, 2.0], ["y", 2, 2.0]]
+
+
+def test_a_frame_comes_back(table: Table) -> None:
+    frame = table.order_by(col("i").desc).limit(2).to_pandas().sort_values("i")
+    assert frame.reset_index(drop=True).equals(pd.DataFrame({"i": [2, 3], "s": ["y", "x"]}))
+
+
+def test_statements_write(table: Table, capfd: pytest.CaptureFixture[str]) -> None:
+    env = table._t_env
+    env.execute_sql("CREATE TABLE out_ (i BIGINT) WITH ('connector' = 'print')")
+    statements = env.create_statement_set()
+    statements.add_insert("out_", table.select(doubled(col("i"))))
+    statements.add_insert_sql(f"INSERT INTO out_ SELECT i + 100 FROM {table}")
+    statements.execute().wait()
+    printed = sorted(line.split("> ")[-1] for line in capfd.readouterr().out.splitlines())
+    assert printed == ["+I[101]", "+I[102]", "+I[103]", "+I[2]", "+I[4]", "+I[6]"]
+
+
+def test_a_failing_function_says_where(table: Table) -> None:
+    broken = udf(lambda n: 1 // (n - 2), result_type="BIGINT")
+    with pytest.raises(Exception, match="division"):
+        table.select(broken(col("i")) + lit(1)).to_pandas()
