@@ -76,9 +76,11 @@ def plot(outcomes: Sequence[Outcome]) -> Path:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    heights = [1.0 + 0.25 * len(outcome.bars) for outcome in outcomes]
     figure, panels = pyplot.subplots(
-        len(outcomes), 1, figsize=(9, 1.2 + 1.7 * len(outcomes)), squeeze=False
-    )
+        len(outcomes), 1, figsize=(9, 1.2 + sum(heights)), squeeze=False,
+        gridspec_kw={"height_ratios": heights},
+    )  # fmt: skip
     for panel, outcome in zip(panels[:, 0], outcomes, strict=True):
         bars = outcome.bars[::-1]
         colours = [OURS if bar.name.startswith("headrace") else PEER for bar in bars]

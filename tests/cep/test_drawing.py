@@ -9,7 +9,7 @@ import pytest
 from headrace.cep import Pattern
 from headrace.common import Time
 from headrace.errors import InvalidArgument
-from tests.cep.cases import Case, cases, pattern_of
+from tests.cep.cases import ROOT, Case, cases, pattern_of
 
 
 def pattern() -> Pattern:
@@ -58,3 +58,13 @@ def test_nothing_to_explain() -> None:
     assert str(pattern().explain([50])) == "no event begins a match"
     with pytest.raises(InvalidArgument, match="1 events were given 2 timestamps"):
         pattern().explain([50], [1, 2])
+
+
+def test_the_picture_of_the_documentation() -> None:
+    """It is what the pattern of the page draws."""
+    page = ROOT / "docs" / "how-to" / "patterns.md"
+    picture = ROOT / "docs" / "pictures" / "patterns" / "two-countries.svg"
+    assert f"../pictures/patterns/{picture.name}" in page.read_text(encoding="utf-8")
+    uses = Pattern.begin("use").followed_by("use elsewhere").where(lambda use, context: True)
+    drawn = uses.within(Time.hours(1)).draw().svg()
+    assert picture.read_text(encoding="utf-8") == drawn

@@ -39,8 +39,8 @@ def found_by_automaton(
     state, found = Matches(), []
     for at, (letter, time) in enumerate(zip(letters, times, strict=True)):
         nfa.advance(state, time)
-        for last in nfa.process(state, (at, letter), time):
-            found.append(tuple((link.event[0], int(link.stage)) for link in chain(last)))
+        ends = nfa.process(state, (at, letter), time)
+        found += [tuple((link.event[0], int(link.stage)) for link in chain(last)) for last in ends]
     return found
 
 

@@ -61,9 +61,7 @@ def relation_of(env: TableEnvironment, case: Case) -> Relation:
     if not isinstance(statement, st.Query):
         relation: Relation = env._session.insert(statement)
     elif case.get("sink"):
-        relation = env._session.written(
-            env._session.query(statement.tree), (case["sink"]["name"],)
-        )
+        relation = env._session.written(env._session.query(statement.tree), (case["sink"]["name"],))
     else:
         relation = env._session.query(statement.tree)
     optimized: Relation = env._execution.optimized(relation)
@@ -110,7 +108,8 @@ class SharedJob:
         if isinstance(node.spec, CollectionSpec):
             parts = [list(node.spec.values)]
         else:
-            assert isinstance(node.spec, SplitSpec) and isinstance(node.spec.source, Parts)
+            assert isinstance(node.spec, SplitSpec)
+            assert isinstance(node.spec.source, Parts)
             parts = node.spec.source.parts
         number = len(self.tables)
         self.tables.append(parts)

@@ -8,6 +8,7 @@ from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER
 from tests.sql.random_queries import Query
 from tests.sql.random_runs import check, check_by_key
 from tests.sql.random_tables import Changes, Tables
+from tests.sql.sql_cases import lines, materialized
 
 pytest.importorskip("duckdb")
 PLACES = (((INSERT, 1, 1, "a"), (INSERT, 2, 2, "a"), (INSERT, 3, 3, "a")), ((INSERT, 0, 4, "a"),))
@@ -87,3 +88,32 @@ def test_nobody_reads_a_column_of_a_semi_join() -> None:
     below = "(SELECT a, b FROM t WHERE EXISTS (SELECT 1 FROM u WHERE c = 1)) "
     text = f"SELECT 0 AS c0 FROM {below} x JOIN {below} y ON TRUE"
     check(_tables(MOVES), Query(text, ("int",)))
+
+
+REPEATED = (
+    ("+I", 1, 1), ("+I", 1, 1), ("+I", 2, 2), ("+I", 2, 2),
+    ("-U", 2, 2), ("+U", 2, 5), ("+U", 2, 5),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("per_record", [False, True])
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT SUM(v) FROM r", {"[6]": 1}),
+        ("SELECT v, COUNT(*) FROM r GROUP BY v", {"[1, 1]": 1, "[5, 1]": 1}),
+        ("SELECT v FROM r WHERE v > 1", {"[5]": 1}),
+    ],
+)
+def test_repeated_changes_are_told_apart_by_a_key_that_nobody_reads(
+    query: str, rows: dict[str, int], per_record: bool
+) -> None:
+    table = {
+        "name": "r",
+        "schema": ["k INT", "v INT", "PRIMARY KEY (k) NOT ENFORCED"],
+        "rows": [{"kind": kind, "row": values} for kind, *values in REPEATED],
+        "options": {"changelog-mode": "I,UB,UA,D"},
+    }
+    options = {"table.exec.source.cdc-events-duplicate": "true"}
+    case = {"id": "", "mode": "streaming", "config": options, "tables": [table], "sql": query}
+    assert materialized(lines(case, per_record=per_record)) == rows

@@ -36,7 +36,9 @@ class Explanation:
 def _lines(title: str, trace: Trace) -> list[str]:
     found = [f"{title}:"]
     for number, event, action, state, target in trace:
-        found.append(f"  event {number} {shown(event)}  {action} at {_named(state)} → {_named(target)}")
+        found.append(
+            f"  event {number} {shown(event)}  {action} at {_named(state)} → {_named(target)}"
+        )
     return found
 
 

@@ -48,9 +48,7 @@ class Pattern:
     Unlike a stream a pattern is changed by its methods, and returned for the next call.
     """
 
-    def __init__(
-        self, part: Part, previous: Pattern | None, after_match: AfterMatchSkipStrategy
-    ):
+    def __init__(self, part: Part, previous: Pattern | None, after_match: AfterMatchSkipStrategy):
         self._part = part
         self._previous = previous
         self._after_match = after_match
@@ -288,7 +286,9 @@ class Pattern:
         plan = self.plan()
         return drawn(compiled(plan), plan)
 
-    def explain(self, events: Iterable[Any], timestamps: Iterable[int] | None = None) -> Explanation:
+    def explain(
+        self, events: Iterable[Any], timestamps: Iterable[int] | None = None
+    ) -> Explanation:
         """Match a few events here and now, and tell which event took which edge."""
         return explained(compiled(self.plan()), events, timestamps)
 

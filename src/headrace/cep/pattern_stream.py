@@ -69,7 +69,7 @@ class PatternStream:
         self._most_runs = MOST_RUNS
 
     def in_event_time(self) -> PatternStream:
-        """Match events in the order of their time, as far as the watermark has come; the default."""
+        """Match events in order of time, as far as the watermark has come; the default."""
         self._event_time = True
         return self
 

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 Node = tuple[str, str, str]
 """Name, title and kind."""
 
-_STEP, _WIDTH, _HEIGHT = 190, 110, 40
+_STEP, _WIDTH, _HEIGHT = 240, 110, 40
 _LANE = 26
 _COLOURS = {"start": "#dbeafe", "final": "#dcfce7", "stop": "#fee2e2", "pending": "#fef9c3",
             "normal": "#f3f4f6"}  # fmt: skip
@@ -30,9 +30,9 @@ def svg_of(nodes: Sequence[Node], arrows: Mapping[tuple[str, str], str], note: s
     above, below = _room(place, arrows)
     middle = above + _HEIGHT / 2
     width, height = _STEP * len(nodes) + 20, above + _HEIGHT + below
+    size = f'width="{width}" height="{height:.0f}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" '
-        f'width="{width}" height="{height:.0f}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" {size}>',
         f"<style>{_STYLE}</style><defs>{_HEAD}</defs>",
         *(_box(place[name], title, kind, middle) for name, title, kind in nodes),
         *_arrows(place, arrows, middle),
@@ -42,9 +42,7 @@ def svg_of(nodes: Sequence[Node], arrows: Mapping[tuple[str, str], str], note: s
     return "\n".join([*parts, "</svg>\n"])
 
 
-def _room(
-    place: Mapping[str, int], arrows: Mapping[tuple[str, str], str]
-) -> tuple[float, float]:
+def _room(place: Mapping[str, int], arrows: Mapping[tuple[str, str], str]) -> tuple[float, float]:
     """How high the arrows reach above and below the boxes."""
     jumps = [place[target] - place[source] for source, target in arrows]
     forward = max((jump for jump in jumps if jump > 1), default=1)

@@ -7,7 +7,7 @@ of which `Column(i)` is the one of slot i.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from headrace.core.expressions import (
@@ -20,15 +20,20 @@ from headrace.core.expressions import (
 from headrace.core.logical_types import LogicalType
 from headrace.core.patterns import EventPattern, Part, Stage
 
+Variables = tuple[str, ...] | None
+"""Whose rows are meant: those of a variable, of several (SUBSET), or None: all rows."""
 _Places = Callable[[int], int]
+
+
+def _named(variables: Variables) -> str:
+    return "*" if variables is None else "|".join(variables)
 
 
 @dataclass(frozen=True)
 class RowAt:
     """An expression of one row: FIRST(A.x, n), LAST(A.x, n), or A.x, which is LAST(A.x, 0)."""
 
-    variable: str | None
-    """None: rows of all variables."""
+    variables: Variables
     expression: Expression
     """Over the columns of the input."""
     from_end: bool = True
@@ -43,14 +48,14 @@ class RowAt:
 
     def __str__(self) -> str:
         name = "LAST" if self.from_end else "FIRST"
-        return f"{name}({self.variable or '*'}.{self.expression}, {self.offset})"
+        return f"{name}({_named(self.variables)}.{self.expression}, {self.offset})"
 
 
 @dataclass(frozen=True)
 class OverRows:
     """An aggregate over the rows of a variable, or over all rows."""
 
-    variable: str | None
+    variables: Variables
     call: AggregateCall
 
     @property
@@ -65,7 +70,7 @@ class OverRows:
         return replace(self, call=replace(call, arguments=arguments, filter=condition))
 
     def __str__(self) -> str:
-        return f"{self.call} OF {self.variable or '*'}"
+        return f"{self.call} OF {_named(self.variables)}"
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,22 @@ class MatchTime:
         return "MATCH_ROWTIME()"
 
 
-Slot = RowAt | OverRows | MatchTime
+@dataclass(frozen=True)
+class Classifier:
+    """CLASSIFIER(): the variable of the last row of a match."""
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return ()
+
+    def moved(self, places: _Places) -> Classifier:
+        return self
+
+    def __str__(self) -> str:
+        return "CLASSIFIER()"
+
+
+Slot = RowAt | OverRows | MatchTime | Classifier
 
 
 @dataclass(frozen=True)
@@ -100,6 +120,15 @@ class OverMatch:
 
     def moved(self, places: _Places) -> OverMatch:
         return replace(self, slots=tuple(slot.moved(places) for slot in self.slots))
+
+    def chosen(self, kept: Sequence[int]) -> OverMatch:
+        """Only some of the expressions, with the slots they need."""
+        expressions = [self.expressions[at] for at in kept]
+        used = sorted(set().union(*map(columns_of, expressions)))
+        place = {old: new for new, old in enumerate(used)}.__getitem__
+        return OverMatch(
+            tuple(self.slots[at] for at in used), tuple(shifted(e, place) for e in expressions)
+        )
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from headrace.sql.match_recognize_expressions import (
     for_variable,
     over_match,
 )
-from headrace.sql.match_recognize_pattern import event_pattern, mandatory
+from headrace.sql.match_recognize_pattern import event_pattern, mandatory, subsets
 from headrace.sql.nodes import position_of
 from headrace.sql.position import did_you_mean
 from headrace.sql.resolver import Resolver
@@ -35,15 +35,17 @@ def match_recognize(node: nodes.MatchRecognize, relation: Relation, resolver: Re
     events = event_pattern(node, resolver)
     names = tuple(part.name for part in events.parts if hasattr(part, "name"))
     time_type = relation.types[order[0].column]
+    sets = subsets(node, names)
     ranges = resolver.scope.ranges
     called = ranges[0].name if len(ranges) == 1 else ()
     inner = MatchResolver(
-        PatternScope((Range(called, relation.schema),), variables=names), resolver.surroundings,
-        time_type=time_type, mandatory=mandatory(events),
+        PatternScope((Range(called, relation.schema),), variables=(*names, *sets)),
+        resolver.surroundings, time_type=time_type, mandatory=mandatory(events), subsets=sets,
     )  # fmt: skip
+    definitions = _definitions(node, names, inner)
     measured, measures = _measures(node, inner, [relation.names[at] for at in partition])
     pattern = RowPattern(
-        partition, order, time_type, events, _definitions(node, inner), measures,
+        partition, order, time_type, events, definitions, measures,
         at=position_of(node),
     )  # fmt: skip
     keys = [Field(relation.names[at], lt.materialized(relation.types[at])) for at in partition]
@@ -79,7 +81,7 @@ def _order(node: nodes.MatchRecognize, resolver: Resolver) -> tuple[SortKey, ...
             hint="a pattern is about the order of rows: write ORDER BY the column of their time",
         )  # fmt: skip
     keys = []
-    for part, item in zip(written.expressions, sort_items(written), strict=True):
+    for part, item in zip(written, sort_items(written), strict=True):
         order = resolver.within("ORDER BY").order(item)
         index = _column(order.expression, "ORDER BY", part)
         keys.append(SortKey(index, order.ascending, order.nulls_first))
@@ -117,23 +119,24 @@ def _check_names(node: nodes.MatchRecognize, names: Sequence[str], keys: Sequenc
     for at, name in enumerate(names):
         if name in names[:at] or name in keys:
             raise InvalidQuery(
-                f"two columns of MATCH_RECOGNIZE are called {name}", origin=position_of(node.args["measures"][at]),
+                f"two columns of MATCH_RECOGNIZE are called {name}",
+                origin=position_of(node.args["measures"][at]),
                 hint="give each its own name",
-            )  # fmt: skip
+            )
 
 
 def _definitions(
-    node: nodes.MatchRecognize, resolver: MatchResolver
+    node: nodes.MatchRecognize, variables: Sequence[str], resolver: MatchResolver
 ) -> tuple[tuple[str, OverMatch], ...]:
     found: dict[str, OverMatch] = {}
     for each in node.args["define"]:
         name = each.args["alias"].name
         at = position_of(each.args["alias"]) or position_of(each)
-        if name not in resolver.variables:
-            known = f"its variables are {', '.join(resolver.variables)}"
+        if name not in variables:
+            known = f"its variables are {', '.join(variables)}"
             raise InvalidQuery(
                 f"DEFINE has a condition for {name}, which is not in PATTERN", origin=at,
-                hint=did_you_mean(name, resolver.variables, known),
+                hint=did_you_mean(name, variables, known),
             )  # fmt: skip
         if name in found:
             raise InvalidQuery(f"DEFINE has two conditions for {name}", origin=at)

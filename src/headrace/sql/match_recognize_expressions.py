@@ -7,12 +7,20 @@ last a column of the slots of an `OverMatch`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from headrace.core import logical_types as lt
 from headrace.core.expressions import Column, Expression, columns_of, shifted
-from headrace.core.row_patterns import MatchTime, OverMatch, OverRows, RowAt, Slot
+from headrace.core.row_patterns import (
+    Classifier,
+    MatchTime,
+    OverMatch,
+    OverRows,
+    RowAt,
+    Slot,
+    Variables,
+)
 from headrace.errors import InvalidQuery, Unsupported
 from headrace.sql import unresolved as un
 from headrace.sql.calls import aggregate, call
@@ -83,11 +91,18 @@ class MatchResolver(Resolver):
     """The variable whose condition it is; None: MEASURES."""
     mandatory: frozenset[str] = frozenset()
     """Variables that every match has rows of."""
+    subsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """SUBSET: names that stand for several variables."""
 
     @property
-    def variables(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
+        """What may stand before a column: variables, then subsets."""
         assert isinstance(self.scope, PatternScope)
         return self.scope.variables
+
+    def named(self, name: str) -> tuple[str, ...]:
+        """The variables that a name stands for."""
+        return self.subsets.get(name, (name,))
 
     @property
     def width(self) -> int:
@@ -116,14 +131,14 @@ class MatchResolver(Resolver):
                 f"{mark} has an order of its own: rows of a match have theirs", origin=node.at
             )
         inputs = call_inputs(mark.call)
-        variable = self.variable_of(inputs, str(mark.call.function.name), node)
+        variables = self.variables_of(inputs, str(mark.call.function.name), node)
         local = [shifted(each, self._local) for each in inputs]
-        return SlotMark(mark.type, OverRows(variable, call_with_inputs(mark.call, local)))
+        return SlotMark(mark.type, OverRows(variables, call_with_inputs(mark.call, local)))
 
-    def variable_of(
+    def variables_of(
         self, parts: Sequence[Expression], what: str, node: un.Unresolved
-    ) -> str | None:
-        """The one variable whose columns are read."""
+    ) -> Variables:
+        """What the one name before all columns stands for."""
         if any(contains(part, SlotMark) for part in parts):
             raise InvalidQuery(
                 f"{what} looks at rows already: what is inside of it cannot do so again",
@@ -131,21 +146,21 @@ class MatchResolver(Resolver):
             )  # fmt: skip
         numbers = {index // self.width for part in parts for index in columns_of(part)}
         if len(numbers) > 1:
-            names = ", ".join("all rows" if at == 0 else self.variables[at - 1]
+            names = ", ".join("all rows" if at == 0 else self.names[at - 1]
                               for at in sorted(numbers))  # fmt: skip
             raise InvalidQuery(
                 f"{what} reads columns of several variables: {names}", origin=node.at,
                 hint="it is about the rows of one variable: write that one before each column",
             )  # fmt: skip
         number = next(iter(numbers), 0)
-        return self.variables[number - 1] if number else None
+        return self.named(self.names[number - 1]) if number else None
 
     def row_at(
         self, expression: Expression, what: str, node: un.Unresolved, *, from_end: bool = True,
         offset: int = 0,
     ) -> SlotMark:  # fmt: skip
-        variable = self.variable_of([expression], what, node)
-        slot = RowAt(variable, shifted(expression, self._local), from_end, offset)
+        variables = self.variables_of([expression], what, node)
+        slot = RowAt(variables, shifted(expression, self._local), from_end, offset)
         type = lt.materialized(expression.type)
         return SlotMark(type.with_nullable(type.nullable or not self._is_there(slot)), slot)
 
@@ -153,9 +168,11 @@ class MatchResolver(Resolver):
         """Whether there is such a row in any case."""
         if slot.offset:
             return False
+        if slot.variables is None:
+            return True
         if self.defining is not None:
-            return slot.variable is None or (slot.from_end and slot.variable == self.defining)
-        return slot.variable is None or slot.variable in self.mandatory
+            return slot.from_end and self.defining in slot.variables
+        return not self.mandatory.isdisjoint(slot.variables)
 
     def _local(self, index: int) -> int:
         return index % self.width
@@ -216,14 +233,14 @@ def _count(resolver: MatchResolver, node: un.Apply) -> Expression:
     star = node.arguments[0]
     assert isinstance(star, un.Star)
     variable = ".".join(star.qualifier)
-    if variable not in resolver.variables:
-        known = f"its variables are {', '.join(resolver.variables)}"
+    if variable not in resolver.names:
+        known = f"its variables are {', '.join(resolver.names)}"
         raise InvalidQuery(
             f"PATTERN has no variable {variable}", origin=star.at,
-            hint=did_you_mean(variable, resolver.variables, known),
+            hint=did_you_mean(variable, resolver.names, known),
         )  # fmt: skip
     counted = aggregate("COUNT", at=node.at)
-    return SlotMark(counted.type, OverRows(variable, counted))
+    return SlotMark(counted.type, OverRows(resolver.named(variable), counted))
 
 
 def _match_rowtime(resolver: MatchResolver, node: un.Apply) -> Expression:
@@ -252,6 +269,12 @@ def _match_proctime(resolver: MatchResolver, node: un.Apply) -> Expression:
     return call("PROCTIME", at=node.at)
 
 
+def _classifier(resolver: MatchResolver, node: un.Apply) -> Expression:
+    if node.arguments:
+        raise Unsupported("CLASSIFIER has no arguments here", origin=node.at)
+    return SlotMark(lt.STRING.not_null(), Classifier())
+
+
 def _whole_match(resolver: MatchResolver, node: un.Apply) -> Expression:
     """FINAL x, RUNNING x: with one row per match both are evaluated at its last row."""
     return resolver.resolve(node.arguments[0])
@@ -277,7 +300,7 @@ _SPECIAL: dict[str, Callable[[MatchResolver, un.Apply], Expression]] = {
     "RUNNING": _whole_match,
     "PREV": _not_yet,
     "NEXT": _not_yet,
-    "CLASSIFIER": _not_yet,
+    "CLASSIFIER": _classifier,
     "MATCH_NUMBER": _not_yet,
 }
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sqlglot import exp
-
 from headrace.core import logical_types as lt
 from headrace.core.patterns import (
     AfterMatch,
@@ -47,6 +45,27 @@ def event_pattern(node: MatchRecognize, resolver: Resolver) -> EventPattern:
     )
 
 
+def subsets(node: MatchRecognize, variables: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """SUBSET U = (A, B): names that stand for several variables, in the pattern's order."""
+    found: dict[str, tuple[str, ...]] = {}
+    for each in node.args.get("subsets") or ():
+        name = each.args["alias"].name
+        if name in variables or name in found:
+            raise InvalidQuery(
+                f"SUBSET gives the name {name} once more", origin=position_of(each),
+                hint="a subset needs a name that no variable and no other subset has",
+            )  # fmt: skip
+        for part in each.this.expressions:
+            if part.name not in variables:
+                raise InvalidQuery(
+                    f"PATTERN has no variable {part.name}", origin=position_of(part),
+                    hint=did_you_mean(part.name, variables, f"it has {', '.join(variables)}"),
+                )  # fmt: skip
+        parts = [part.name for part in each.this.expressions]
+        found[name] = tuple(name for name in variables if name in parts)
+    return found
+
+
 def mandatory(pattern: EventPattern) -> frozenset[str]:
     """Variables that every match has rows of."""
     return frozenset(
@@ -62,11 +81,6 @@ def _check_clauses(node: MatchRecognize) -> None:
             f"{rows} cannot be had", origin=at,
             hint="use ONE ROW PER MATCH with what you need of the rows in MEASURES",
         )  # fmt: skip
-    if node.args.get("subsets"):
-        raise Unsupported(
-            "SUBSET cannot be had: a measure or a condition is about one variable or all rows",
-            origin=position_of(node.args["subsets"][0]),
-        )
     if any(node.args.get("anchors") or ()):
         raise Unsupported(
             "^ and $ cannot be had: a partition of a stream has no end", origin=at,

@@ -11,6 +11,7 @@ from headrace.core.logical_types import RowType
 from headrace.core.source import CollectionSpec, SourceSpec
 from headrace.core.table_columns import from_arrow, to_arrow
 from headrace.core.table_connector import INSERT, TableSource
+from headrace.spark.native.types import quoted, spark_type
 
 
 class ElementSource(TableSource):
@@ -34,7 +35,8 @@ class ElementSource(TableSource):
                 for index, type in enumerate(self._row.types)
             ]
             self._columns = pa.Table.from_arrays(arrays, names=list(self._row.names))
-        return session.createDataFrame(self._columns)
+        declared = (f"{quoted(f.name)} {spark_type(f.type)}" for f in self._row.fields)
+        return session.createDataFrame(self._columns, ", ".join(declared))
 
     def reader(self) -> SourceSpec:
         return CollectionSpec(tuple((INSERT, *row) for row in self._as_rows()))

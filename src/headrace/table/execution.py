@@ -169,6 +169,8 @@ class Execution(Executor):
     def _write(self, frames: Frames, insert: Insert) -> Callable[[], None]:
         if any(not type.nullable for type in insert.types):
             raise NotNative("the sink has columns that must not be NULL")
+        if self._enforces_lengths():
+            raise NotNative("values are cut or checked by the sink's types")
         frame = named(frames.frame(insert.input), insert)
         row = RowType(insert.schema)
         if isinstance(insert.sink, PrintSink):
@@ -177,6 +179,13 @@ class Execution(Executor):
         if write is None:
             raise NotNative("the sink takes rows")
         return write
+
+    def _enforces_lengths(self) -> bool:
+        options = self.settings.options
+        return any(
+            options.get(f"table.exec.sink.{name}-enforcer", "IGNORE").upper() != "IGNORE"
+            for name in ("type-length", "nested-constraint")
+        )
 
     def _collect_native(self, relation: Relation, put: Put, name: str) -> JobClient:
         frames = self.frames()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Any, Generic, Self, TypeVar, overload
@@ -80,6 +80,13 @@ def expression_node(value: Any, method: str) -> un.Unresolved:
     raise TypeMismatch(
         f"{method}() takes expressions, not {value!r}", origin=calling_origin(), hint=hint
     )
+
+
+def nodes_of(fields: Sequence[Any], method: str) -> list[un.Unresolved]:
+    """The nodes of expressions, of a method that takes several."""
+    if len(fields) == 1 and isinstance(fields[0], list | tuple):
+        fields = tuple(fields[0])
+    return [expression_node(field, method) for field in fields]
 
 
 class Derived(Generic[B]):

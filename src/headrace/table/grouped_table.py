@@ -9,18 +9,12 @@ from headrace.core.expressions import UserFunction
 from headrace.errors import InvalidQuery, Unsupported
 from headrace.origin import calling_origin
 from headrace.sql import unresolved as un
-from headrace.table.expression_base import expression_node
+from headrace.table.expression_base import expression_node, nodes_of
 from headrace.table.table_building import Grouped, function_node, without_window
 from headrace.table.window import GroupWindow, OverWindow
 
 if TYPE_CHECKING:
     from headrace.table.table import Table
-
-
-def _nodes(fields: tuple[Any, ...], method: str) -> list[un.Unresolved]:
-    from headrace.table.table import nodes_of
-
-    return nodes_of(fields, method)
 
 
 class GroupedTable:
@@ -33,7 +27,7 @@ class GroupedTable:
     def select(self, *fields: Any) -> Table:
         """One row for each group: its keys and aggregates."""
         with self._table._in_zone():
-            nodes = _nodes(fields, "select")
+            nodes = nodes_of(fields, "select")
             made = self._table._building().selected(nodes, self._grouped)
         return self._table._made(made)
 
@@ -84,7 +78,7 @@ class GroupWindowedTable:
 
     def group_by(self, *fields: Any) -> WindowGroupedTable:
         """Groups by the window, which must be among the fields, and by others."""
-        nodes = _nodes(fields, "group_by")
+        nodes = nodes_of(fields, "group_by")
         name = self._window.name
         others = [node for node in nodes if str(node) != name]
         if len(others) != len(nodes) - 1:
@@ -114,7 +108,7 @@ class AggregatedTable:
         self._window = window
 
     def select(self, *fields: Any) -> Table:
-        nodes = _nodes(fields, "select")
+        nodes = nodes_of(fields, "select")
         if self._window is not None:
             nodes = [_kept_name(node, self._window) for node in nodes]
         return self._table._made(self._table._building().selected(nodes))

@@ -24,6 +24,7 @@ from headrace.errors import InvalidArgument, InvalidQuery
 from headrace.graph.relations import Relation, Scan
 from headrace.origin import calling_origin
 from headrace.sql import unresolved as un
+from headrace.sql.expressions import resolve_text
 from headrace.sql.relations import columns, projected
 from headrace.sql.resolver import Surroundings
 from headrace.sql.scans import watermarked, with_declared_columns
@@ -222,8 +223,6 @@ class StreamTable:
 
 
 def _declared(schema: Schema, fields: tuple[Field, ...], surroundings: Surroundings) -> TableSchema:
-    from headrace.sql.expressions import resolve_text
-
     made = []
     by_name = {field.name: field for field in fields}
     metadata = [Field(c.name, c.type) for c in schema.columns if c.metadata is not None and c.type]

@@ -19,7 +19,7 @@ from headrace.sql.set_operations import combined
 from headrace.sql.subqueries import filtered
 from headrace.table.explain_detail import ExplainDetail
 from headrace.table.expression import Expression
-from headrace.table.expression_base import expression_node
+from headrace.table.expression_base import nodes_of
 from headrace.table.expressions import condition_node
 from headrace.table.grouped_table import (
     AggregatedTable,
@@ -352,7 +352,8 @@ class Table:
 
     def to_pandas(self) -> Any:
         """Run the query and give its rows as a pandas DataFrame."""
-        return data_frame(self.execute().changes(), RowType(self.relation.schema))
+        zone = self._t_env._session.settings.zone
+        return data_frame(self.execute().changes(), RowType(self.relation.schema), zone)
 
     def insert_into(
         self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
@@ -376,13 +377,6 @@ class Table:
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:
         print(self.explain(*extra_details))
-
-
-def nodes_of(fields: Sequence[Any], method: str) -> list[un.Unresolved]:
-    """The nodes of expressions, of a method that takes several."""
-    if len(fields) == 1 and isinstance(fields[0], list | tuple):
-        fields = tuple(fields[0])
-    return [expression_node(field, method) for field in fields]
 
 
 def _count(given: Any, method: str) -> int:

@@ -16,6 +16,7 @@ from headrace.sql import functions
 from headrace.sql import unresolved as un
 from headrace.sql.constants import constant_of
 from headrace.sql.correlation import correlated, table_call
+from headrace.sql.functions.construction import field_of
 from headrace.sql.group_windows import WINDOW_PROPERTIES, group_window_mark
 from headrace.sql.marks import GroupWindowMark
 from headrace.sql.queries import QueryBuilder
@@ -206,8 +207,6 @@ class Building:
 
 def flattened(relation: Relation, at: int, names: Sequence[str] = (), before: str = "") -> Relation:
     """The column at a place, if it is a row, as columns of its own."""
-    from headrace.sql.functions.construction import field_of
-
     own = columns(relation)
     type = relation.types[at]
     if not isinstance(type, lt.RowType):

@@ -128,9 +128,7 @@ class _Compiler:
         start = self._sequence(pattern.parts, end, _Frame())
         start.kind = Kind.START
         names = tuple(dict.fromkeys(stage.name for stage in stages_of(pattern.parts)))
-        return Automaton(
-            start, tuple(self._states), names, pattern.within_ms, pattern.after_match
-        )
+        return Automaton(start, tuple(self._states), names, pattern.within_ms, pattern.after_match)
 
     def _sequence(self, parts: tuple[Part, ...], sink: State, frame: _Frame) -> State:
         following = frame.following
@@ -312,9 +310,7 @@ class _Compiler:
             return sink
         return self._copy_without(sink, forbidden, {})
 
-    def _copy_without(
-        self, sink: State, forbidden: set[str], copies: dict[State, State]
-    ) -> State:
+    def _copy_without(self, sink: State, forbidden: set[str], copies: dict[State, State]) -> State:
         if sink in copies:
             return copies[sink]
         copy = copies[sink] = self._state(sink.stage, sink.kind)

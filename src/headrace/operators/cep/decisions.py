@@ -130,9 +130,7 @@ class _Generator:
         self._repeated = {test for test, count in uses.items() if count > 1}
 
     def function(self) -> Decide:
-        scope: dict[str, Any] = {
-            f"test{at}": test.function for at, test in enumerate(self._tests)
-        }
+        scope: dict[str, Any] = {f"test{at}": test.function for at, test in enumerate(self._tests)}
         exec(compile(self.source(), "<pattern>", "exec"), scope)
         made: Decide = scope["decide"]
         return made

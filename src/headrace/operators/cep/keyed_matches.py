@@ -46,14 +46,15 @@ class MatchStore:
         self._nfa = nfa
         self._waiting: Any = ctx.keyed_state(_WAITING)
         self._matches: Any = ctx.keyed_state(_MATCHES)
-        self._open: dict[Any, KeyMatches] = {}
+        self.opened: dict[Any, KeyMatches] = {}
+        """The keys this micro-batch has to do with."""
 
     def of(self, key: Any) -> KeyMatches:
         """What there is for a key, to be changed in place."""
-        found = self._open.get(key)
+        found = self.opened.get(key)
         if found is None:
             self._ctx.scope.key = key
-            found = self._open[key] = self._load()
+            found = self.opened[key] = self._load()
         return found
 
     def _load(self) -> KeyMatches:
@@ -79,7 +80,7 @@ class MatchStore:
     def save(self) -> None:
         """Write what has changed to state; from now on state is what counts."""
         scope, waiting, stored = self._ctx.scope, self._waiting, self._matches
-        for key, found in self._open.items():
+        for key, found in self.opened.items():
             matches = found.matches
             if not found.waits and not matches.changed:
                 continue
@@ -88,4 +89,4 @@ class MatchStore:
                 waiting.update(found.waiting or None)
             if matches.changed:
                 stored.update(None if matches.is_empty() else matches.pack(self._nfa.names))
-        self._open.clear()
+        self.opened.clear()

@@ -46,9 +46,7 @@ class MatchContext(IterativeCondition.Context):
 class Nfa:
     """Runs an automaton; the partial matches themselves are in `Matches`, one for each key."""
 
-    def __init__(
-        self, automaton: Automaton, clock: Callable[[], int], most_runs: int = MOST_RUNS
-    ):
+    def __init__(self, automaton: Automaton, clock: Callable[[], int], most_runs: int = MOST_RUNS):
         self.automaton = automaton
         states = automaton.states
         self.names = [state.name for state in states]
@@ -118,8 +116,7 @@ class Nfa:
             assert last is not None
             if step.target is not None:
                 kept.append(Run(self.numbers[step.target.name], last, start))
-            for _ in range(step.completed):
-                done.append(Run(-1, last, start))
+            done += [Run(-1, last, start)] * step.completed
 
     def _settle(self, matches: Matches, kept: list[Run], done: list[Run]) -> list[Link]:
         """Store what goes on; of what is complete, tell what may be told already."""

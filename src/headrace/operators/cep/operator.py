@@ -106,32 +106,34 @@ class PatternOperator(FunctionOperator):
         if self._event_time:
             self._wait(batch.keys, batch)
         elif self._comparator is not None:
-            now = self.ctx.processing_time()
-            for key, value in zip(batch.keys, batch.values, strict=True):
-                self._keep(key, value, now)
+            now = [self.ctx.processing_time()] * len(batch.values)
+            self._wait(batch.keys, Batch(batch.values, [*now]))
         else:
             self._match_at_once(batch.keys, batch.values)
         self._send()
 
     def _wait(self, keys: list[Any], batch: Batch) -> None:
-        watermark, keep = self.ctx.watermark, self._keep
+        # The hot loop: most events find their key open and its timer set.
+        watermark, opened, load = self.ctx.watermark, self._store.opened, self._store.of
         stamps = batch.timestamps or [None] * len(batch.values)
         for key, value, stamp in zip(keys, batch.values, stamps, strict=True):
-            if stamp is None or stamp == MIN_TIMESTAMP:
-                raise RecordFailure(_no_timestamp(), "CEP.pattern", value, key)
-            if stamp > watermark:
-                keep(key, value, stamp)
-            elif self._late_tag is not None:
-                self._sides.add((self._late_tag, value), stamp)
-            else:
-                self._dropped.inc()
+            if stamp is None or stamp <= watermark:
+                self._refuse(key, value, stamp)
+                continue
+            found = opened.get(key) or load(key)
+            found.waits = True
+            found.waiting.append((stamp, value))
+            if found.timer is None or stamp < found.timer:
+                self._set_timer(key, found, stamp)
 
-    def _keep(self, key: Any, value: Any, stamp: int) -> None:
-        found = self._store.of(key)
-        found.waiting.append((stamp, value))
-        found.waits = True
-        if found.timer is None or stamp < found.timer:
-            self._set_timer(key, found, stamp)
+    def _refuse(self, key: Any, value: Any, stamp: int | None) -> None:
+        """An event has no time, or comes too late."""
+        if stamp is None or stamp == MIN_TIMESTAMP:
+            raise RecordFailure(_no_timestamp(), "CEP.pattern", value, key)
+        if self._late_tag is not None:
+            self._sides.add((self._late_tag, value), stamp)
+        else:
+            self._dropped.inc()
 
     def _match_at_once(self, keys: list[Any], values: list[Any]) -> None:
         now, of = self.ctx.processing_time(), self._store.of
@@ -192,7 +194,7 @@ class PatternOperator(FunctionOperator):
                 if limited and matches.runs:
                     self._advance(key, matches, time)
                 for last in process(matches, event, time):
-                    self._tell(key, last, time)
+                    self._hand_over(key, last, time)
         except RecordFailure:
             raise
         except Exception as error:
@@ -205,12 +207,12 @@ class PatternOperator(FunctionOperator):
             return
         ends, expired = self._nfa.advance(matches, time)
         for last, end in ends:
-            self._tell(key, last, end)
+            self._hand_over(key, last, end)
         if self._told_of_timeouts:
             for last, end in expired:
-                self._tell(key, last, end, timed_out=True)
+                self._hand_over(key, last, end, timed_out=True)
 
-    def _tell(self, key: Any, last: Link, time: int, *, timed_out: bool = False) -> None:
+    def _hand_over(self, key: Any, last: Link, time: int, *, timed_out: bool = False) -> None:
         call = "process_timed_out_match" if timed_out else "process_match"
         match = events_by_stage(last)
         self._result.time = time

@@ -117,8 +117,9 @@ def events_by_stage(last: Link | None) -> dict[str, list[Any]]:
 
 def chain(last: Link | None) -> Iterable[Link]:
     """A match's links, the first one first."""
-    found = []
+    found: list[Link] = []
     while last is not None:
         found.append(last)
         last = last.before
-    return reversed(found)
+    found.reverse()
+    return found

@@ -26,12 +26,13 @@ def _check(after: AfterMatch, found: Run, stages: list[Link]) -> None:
     if not stages:
         raise InvalidGraph(
             f"a match has no event of stage {after.stage!r}, to which matching was to skip",
-            hint="Leave out throw_exception_on_miss(), or skip to a stage that is not optional.",
+            hint="Skip to a stage that is not optional, or leave out throw_exception_on_miss().",
         )
     target: Stamp = stages[0 if after.skip is Skip.TO_FIRST else -1].stamp
     if target == found.start:
         raise InvalidGraph(
             f"matching was to skip to stage {after.stage!r}, with which the match itself begins: "
             "the same match would be found for ever",
-            hint="Skip to a later stage, or use skip_past_last_event().",
+            hint="Skip to a later stage, or past the last event: skip_past_last_event(), in SQL "
+            "AFTER MATCH SKIP PAST LAST ROW.",
         )

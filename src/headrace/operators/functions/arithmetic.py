@@ -44,8 +44,10 @@ def _binary(sign: str, exact: Callable[[Any, Any], Decimal]) -> Callable[..., Op
             return Inline(_integer_text(text, BITS[result.__class__]), "a", "b")
         if isinstance(result, lt.DecimalType):
             # So few digits are exact in the context every thread starts with.
-            few = result.precision <= _USUAL_DIGITS
-            return Inline(text, "a", "b") if few else _decimal(exact, result)
+            if result.precision > _USUAL_DIGITS:
+                return _decimal(exact, result)
+            # Decimals have one zero only: 0 times a negative number is 0, not -0.
+            return Inline(f"w_ if (w_ := {text}) else abs(w_)" if sign == "*" else text, "a", "b")
         if isinstance(result, lt.FloatType):
             return {"+": _add_single, "-": _subtract_single, "*": _multiply_single}[sign]
         return Inline(text, "a", "b")

@@ -51,7 +51,9 @@ def fitted(value: Decimal, precision: int, scale: int) -> Decimal | None:
         rounded = WIDE.quantize(value, _QUANTA[scale])
     except InvalidOperation:
         return None
-    return rounded if rounded.adjusted() < precision - scale or not rounded else None
+    if not rounded:
+        return rounded.copy_abs()  # decimals have one zero only
+    return rounded if rounded.adjusted() < precision - scale else None
 
 
 def truncated(value: Decimal) -> int:

@@ -45,7 +45,8 @@ def ceil(_types: Sequence[LogicalType], result: LogicalType) -> Operation:
 
 def _whole(result: LogicalType, rounding: str, real: Callable[[float], int]) -> Operation:
     if isinstance(result, lt.DecimalType):
-        return lambda value: value.to_integral_value(rounding=rounding)
+        # Decimals have one zero only.
+        return lambda value: value.to_integral_value(rounding=rounding) or Decimal(0)
     if isinstance(result, lt.APPROXIMATE):
         return lambda value: float(real(value)) if math.isfinite(value) else value
     return int

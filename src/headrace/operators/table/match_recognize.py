@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
-from headrace.core.expressions import Column, Expression, SortKey, columns_of, rewritten
+from headrace.core.expressions import Column, Expression, SortKey, rewritten
 from headrace.core.logical_types import LogicalType, is_proctime
 from headrace.core.operator import Batch, Context
 from headrace.core.pattern_functions import Match, PatternProcessFunction
-from headrace.core.patterns import Always, Both, Condition, Stage, Test
+from headrace.core.patterns import Always, Condition, Stage, Test
 from headrace.core.row_patterns import OverMatch, RowAt, RowPattern
 from headrace.core.table_connector import INSERT
 from headrace.core.user_code import RecordFailure
 from headrace.errors import InvalidQuery
+from headrace.operators.cep.boolean import both
 from headrace.operators.cep.operator import PatternOperator
 from headrace.operators.table.compiled import (
     Compiled,
@@ -54,7 +54,7 @@ class MatchRecognizeOperator(PatternOperator):
         self._written = pattern
         self._time = pattern.order[0].column + 1
         self._tests = {
-            name: [_ConditionPart(name, over, each) for each in over.expressions]
+            name: [_ConditionPart(name, over.chosen([at])) for at in range(len(over.expressions))]
             for name, over in pattern.definitions
         }
 
@@ -73,8 +73,10 @@ class MatchRecognizeOperator(PatternOperator):
         """What needs only the row in question is asked first."""
         tests = [part.opened(ctx) for part in self._tests.get(variable, ())]
         tests.sort(key=lambda test: test.iterative)
-        first, *rest = tests or [Always()]
-        return reduce(Both, rest, first)
+        condition: Condition = Always()
+        for test in tests:
+            condition = both(condition, test)
+        return condition
 
     def close(self) -> None:
         for parts in self._tests.values():
@@ -105,16 +107,14 @@ class MatchRecognizeOperator(PatternOperator):
 class _ConditionPart:
     """One of the conditions of a variable that must all hold."""
 
-    def __init__(self, variable: str, over: OverMatch, expression: Expression):
-        used = sorted(columns_of(expression))
-        slots = [over.slots[at] for at in used]
+    def __init__(self, variable: str, over: OverMatch):
+        (expression,) = over.expressions
         self._reader: ConditionReader | None = None
-        if all(reads_one_row(slot, variable) for slot in slots):
+        if all(reads_one_row(slot, variable) for slot in over.slots):
             self._predicate = compiled_predicate(_of_one_row(expression, over))
         else:
-            places = {old: new for new, old in enumerate(used)}
-            self._reader = ConditionReader(slots, variable)
-            self._predicate = compiled_predicate(_placed(expression, places), first=0)
+            self._reader = ConditionReader(over.slots, variable)
+            self._predicate = compiled_predicate(expression, first=0)
 
     def opened(self, ctx: Context) -> Test:
         open_all((self._predicate,), ctx)
@@ -138,13 +138,6 @@ def _of_one_row(expression: Expression, over: OverMatch) -> Expression:
     return rewritten(expression, replacement)
 
 
-def _placed(expression: Expression, places: dict[int, int]) -> Expression:
-    def replacement(part: Expression) -> Expression:
-        return replace(part, index=places[part.index]) if isinstance(part, Column) else part
-
-    return rewritten(expression, replacement)
-
-
 def _test(read: Read, predicate: Compiled[bool]) -> Callable[[Row, Any], bool]:
     holds = predicate.function
 
@@ -158,11 +151,9 @@ class _Measures(PatternProcessFunction[Row, Row]):
     """The row of a match: the columns of its partition, then its measures."""
 
     def __init__(self, pattern: RowPattern):
-        width = len(pattern.measures.slots)
         self._partition = tuple(column + 1 for column in pattern.partition)
         self._reader = MatchReader(pattern.measures.slots)
         self._values = compiled_values(pattern.measures.expressions, first=0)
-        self._width = width
 
     def prepare(self, ctx: Context) -> None:
         open_all((self._values,), ctx)
@@ -194,7 +185,7 @@ class _Comparator:
 
     def __call__(self, first: Row, second: Row) -> int:
         one, other = self._place(first), self._place(second)
-        return (one > other) - (one < other)
+        return int(one > other) - int(one < other)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Comparator, self._given

@@ -12,7 +12,14 @@ from typing import Any
 
 from headrace.core.expressions import Column, Expression
 from headrace.core.operator import Context
-from headrace.core.row_patterns import MatchTime, OverRows, RowAt, Slot
+from headrace.core.row_patterns import (
+    Classifier,
+    MatchTime,
+    OverRows,
+    RowAt,
+    Slot,
+    Variables,
+)
 from headrace.operators.cep.shared_buffer import Link, chain
 from headrace.operators.table.aggregating import AggregateHandler
 from headrace.operators.table.compiled import Compiled, compiled_value
@@ -65,8 +72,10 @@ class SlotReader:
         match slot:
             case MatchTime():
                 return f"{self.time()} * {_NANOS_PER_MS}"
+            case Classifier():
+                return self.classifier()
             case OverRows():
-                return f"total{at}({self.rows(slot.variable)})"
+                return f"total{at}({self.rows(slot.variables)})"
             case RowAt():
                 row = self.row(slot)
                 if row == "row":
@@ -84,8 +93,12 @@ class SlotReader:
         """Text of the time of the match."""
 
     @abstractmethod
-    def rows(self, variable: str | None) -> str:
-        """Text of all rows of a variable, in order."""
+    def classifier(self) -> str:
+        """Text of the variable of the last row."""
+
+    @abstractmethod
+    def rows(self, variables: Variables) -> str:
+        """Text of all rows of variables, in order."""
 
     @abstractmethod
     def row(self, slot: RowAt) -> str:
@@ -104,24 +117,23 @@ class ConditionReader(SlotReader):
     def time(self) -> str:
         return "context.timestamp()"
 
-    def rows(self, variable: str | None) -> str:
-        found = _before(variable)
-        return f"(*{found}, row)" if self._is_one(variable) else found
+    def classifier(self) -> str:
+        return repr(self._variable)
+
+    def rows(self, variables: Variables) -> str:
+        found = _before(variables)
+        return f"(*{found}, row)" if _has(variables, self._variable) else found
 
     def row(self, slot: RowAt) -> str:
-        one = self._is_one(slot.variable)
+        one = _has(slot.variables, self._variable)
         if not slot.from_end:
-            return f"at({self.rows(slot.variable)}, {slot.offset})"
+            return f"at({self.rows(slot.variables)}, {slot.offset})"
         if one and slot.offset == 0:
             return "row"
         offset = slot.offset - one
-        if slot.variable is None:
+        if slot.variables is None:
             return f"back(context.last, {offset})"
-        return f"back_to(context.last, {slot.variable!r}, {offset})"
-
-    def _is_one(self, variable: str | None) -> bool:
-        """Whether the row in question would be a row of the variable."""
-        return variable is None or variable == self._variable
+        return f"back_to(context.last, {slot.variables!r}, {offset})"
 
 
 class MatchReader(SlotReader):
@@ -132,24 +144,33 @@ class MatchReader(SlotReader):
     def time(self) -> str:
         return "time"
 
-    def rows(self, variable: str | None) -> str:
-        return "together(match)" if variable is None else f"match.get({variable!r}, ())"
+    def classifier(self) -> str:
+        return "next(reversed(match))"
+
+    def rows(self, variables: Variables) -> str:
+        if variables is not None and len(variables) == 1:
+            return f"match.get({variables[0]!r}, ())"
+        return f"together(match, {variables!r})"
 
     def row(self, slot: RowAt) -> str:
         end = "at_end" if slot.from_end else "at"
-        return f"{end}({self.rows(slot.variable)}, {slot.offset})"
+        return f"{end}({self.rows(slot.variables)}, {slot.offset})"
+
+
+def _has(variables: Variables, variable: str) -> bool:
+    return variables is None or variable in variables
 
 
 def reads_one_row(slot: Slot, variable: str) -> bool:
     """Whether a condition of the variable wants nothing but the row in question for a slot."""
-    own = isinstance(slot, RowAt) and slot.variable in (None, variable)
+    own = isinstance(slot, RowAt) and _has(slot.variables, variable)
     return own and isinstance(slot, RowAt) and slot.from_end and slot.offset == 0
 
 
-def _before(variable: str | None) -> str:
-    if variable is None:
-        return "events(context.last)"
-    return f"context.get_events_for_pattern({variable!r})"
+def _before(variables: Variables) -> str:
+    if variables is not None and len(variables) == 1:
+        return f"context.get_events_for_pattern({variables[0]!r})"
+    return f"events(context.last, {variables!r})"
 
 
 def _back(link: Link | None, offset: int) -> Any:
@@ -158,10 +179,10 @@ def _back(link: Link | None, offset: int) -> Any:
     return None if link is None else link.event
 
 
-def _back_to(link: Link | None, variable: str, offset: int) -> Any:
+def _back_to(link: Link | None, variables: tuple[str, ...], offset: int) -> Any:
     while link is not None:
         before, stage, _, event = link
-        if stage == variable:
+        if stage in variables:
             if not offset:
                 return event
             offset -= 1
@@ -169,8 +190,8 @@ def _back_to(link: Link | None, variable: str, offset: int) -> Any:
     return None
 
 
-def _events(last: Link | None) -> list[Any]:
-    return [link.event for link in chain(last)]
+def _events(last: Link | None, variables: Variables) -> list[Any]:
+    return [link.event for link in chain(last) if variables is None or link.stage in variables]
 
 
 def _at(rows: Sequence[Row], offset: int) -> Row | None:
@@ -181,9 +202,14 @@ def _at_end(rows: Sequence[Row], offset: int) -> Row | None:
     return rows[-1 - offset] if offset < len(rows) else None
 
 
-def _together(match: dict[str, list[Row]]) -> list[Row]:
-    """All rows; those of a variable follow on each other, variables come in their order."""
-    return [row for rows in match.values() for row in rows]
+def _together(match: dict[str, list[Row]], variables: Variables) -> list[Row]:
+    """Rows of several variables; those of one follow on each other, in the variables' order."""
+    return [
+        row
+        for variable, rows in match.items()
+        if variables is None or variable in variables
+        for row in rows
+    ]
 
 
 def _total(handler: AggregateHandler) -> Callable[[Iterable[Row]], Any]:

@@ -168,9 +168,14 @@ def _check_versions(relation: TemporalJoin) -> None:
 
 @_kinds.register(IntervalJoin)
 @_kinds.register(WindowJoin)
-@_kinds.register(MatchRecognize)
 def _(relation: Relation, inputs: Sequence[Kinds]) -> Kinds:
     _insert_only(relation, inputs)
+    return INSERTS
+
+
+@_kinds.register
+def _(relation: MatchRecognize, inputs: Sequence[Kinds]) -> Kinds:
+    _insert_only(relation, inputs, relation.pattern.at)
     return INSERTS
 
 
@@ -239,12 +244,13 @@ def _(relation: FromChangelog, inputs: Sequence[Kinds]) -> Kinds:
     return Kinds("UPDATE_AFTER" in changes, "DELETE" in changes)
 
 
-def _insert_only(relation: Relation, inputs: Sequence[Kinds]) -> None:
+def _insert_only(relation: Relation, inputs: Sequence[Kinds], at: object | None = None) -> None:
     for below, kinds in zip(relation.inputs, inputs, strict=True):
         if not kinds.insert_only:
             raise InvalidQuery(
                 f"{operator_name(relation)} does not support consuming {kinds}, which are "
                 f"produced by {operator_name(producer(below))}",
+                origin=at,
                 hint="use it on a table that only gets insertions, or write the changes to such "
                 "a table before",
             )

@@ -20,6 +20,7 @@ from headrace.graph.relations import (
     IntervalJoin,
     Join,
     LookupJoin,
+    MatchRecognize,
     Over,
     Project,
     Relation,
@@ -60,6 +61,8 @@ def _lost(relation: Relation) -> Iterable[int]:
         _check_window(relation)
     if isinstance(relation, TemporalJoin):
         _check_time(relation, relation.left, relation.time, "a temporal join")
+    if isinstance(relation, MatchRecognize) and is_time_attribute(relation.pattern.time_type):
+        _check_time(relation, relation.input, relation.pattern.order[0].column, "MATCH_RECOGNIZE")
     if isinstance(relation, Project):
         return [
             index

@@ -107,12 +107,10 @@ def _(relation: Scan, wanted: Wanted) -> Pruned:
 
 
 def _needed_by_source(relation: Scan) -> Wanted:
-    """Changes are told apart by the primary key, or else by all columns."""
-    if relation.source.changelog.insert_only:
+    """Changes may have to be completed, or freed of repetitions, by the primary key."""
+    if relation.source.changelog.insert_only or relation.primary_key is None:
         return frozenset()
-    if relation.source.changelog.upsert and relation.primary_key is not None:
-        return frozenset(relation.primary_key)
-    return frozenset()
+    return frozenset(relation.primary_key)
 
 
 @_prune.register
@@ -439,9 +437,14 @@ def _(relation: SetOperation, wanted: Wanted) -> Pruned:
 
 @_prune.register
 def _(relation: MatchRecognize, wanted: Wanted) -> Pruned:
-    below, places = _narrowed(relation.input, frozenset(relation.pattern.columns()))
-    pattern = relation.pattern.moved(places.__getitem__)
-    return replace(relation, input=below, pattern=pattern), _identity(relation)
+    pattern, first = relation.pattern, len(relation.pattern.partition)
+    kept = [index for index in range(len(relation.schema)) if index < first or index in wanted]
+    measures = pattern.measures.chosen([index - first for index in kept[first:]])
+    pattern = replace(pattern, measures=measures)
+    below, places = _narrowed(relation.input, frozenset(pattern.columns()))
+    schema = tuple(relation.schema[index] for index in kept)
+    pattern = pattern.moved(places.__getitem__)
+    return replace(relation, schema=schema, input=below, pattern=pattern), _places(kept)
 
 
 @_prune.register

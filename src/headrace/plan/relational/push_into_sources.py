@@ -29,7 +29,9 @@ def _pushed(relation: Relation) -> Relation:
 
 
 def _may_filter(relation: Filter, scan: Scan) -> bool:
-    """Upserts that are left out would leave the old row standing, unless it is left out too."""
-    if not scan.source.changelog.upsert:
+    """A row that is left out would leave the old one of its key standing, unless that one is left
+    out too: where changes come by key, conditions must be about the key alone."""
+    changelog = scan.source.changelog
+    if changelog.insert_only or (scan.primary_key is None and not changelog.upsert):
         return True
     return columns_of(relation.condition) <= set(scan.primary_key or ())
