@@ -100,6 +100,7 @@ def test_a_comparator_orders_events_of_one_time_also_in_processing_time() -> Non
         return by_text.in_processing_time().select(letters)
 
     with OperatorHarness(build) as run:
+        run.advance_watermark(1000)  # event time does not matter
         run.send_all([event("b1"), event("a1")])
         run.advance_processing_time(1)
         assert run.outputs == ["a1 b1"]

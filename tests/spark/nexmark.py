@@ -51,7 +51,8 @@ def cut(data: Path, folder: Path, parts: int, chance: random.Random) -> Path:
 
 def expected() -> dict[str, tuple[int, str]]:
     rows = (SHARED / "expected" / "CHECKSUMS.tsv").read_text().splitlines()[1:]
-    return {name: (int(count), digest) for name, _, count, digest in (row.split("\t") for row in rows)}
+    parts = [row.split("\t") for row in rows]
+    return {name: (int(count), digest) for name, _, count, digest in parts}
 
 
 def prepared(name: str, data: Path) -> tuple[TableEnvironment, Relation]:

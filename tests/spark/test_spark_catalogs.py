@@ -67,8 +67,8 @@ def test_what_spark_s_catalogs_cannot_keep(tables: TableEnvironment) -> None:
 
 
 def test_a_catalog_that_is_not_there(tables: TableEnvironment) -> None:
+    tables.execute_sql("CREATE CATALOG c WITH ('type' = 'spark', 'name' = 'nowhere')")
     with pytest.raises(SourceUnavailable, match="nowhere"):
-        tables.execute_sql("CREATE CATALOG c WITH ('type' = 'spark', 'name' = 'nowhere')")
         tables.execute_sql("SHOW DATABASES IN c")
 
 

@@ -1,4 +1,4 @@
-"""Decimals have one zero: no function gives a negative one, which would be shown, or grouped, apart."""
+"""Decimals have one zero: a negative one would be shown, and grouped, apart."""
 
 from __future__ import annotations
 

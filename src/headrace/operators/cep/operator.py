@@ -103,21 +103,23 @@ class PatternOperator(FunctionOperator):
 
     def receive(self, side: int, batch: Batch) -> None:
         assert batch.keys is not None
+        count = len(batch.values)
         if self._event_time:
-            self._wait(batch.keys, batch)
+            stamps = batch.timestamps or [None] * count
+            self._wait(batch.keys, batch.values, stamps, self.ctx.watermark)
         elif self._comparator is not None:
-            now = [self.ctx.processing_time()] * len(batch.values)
-            self._wait(batch.keys, Batch(batch.values, [*now]))
+            now: Stamps = [self.ctx.processing_time()] * count
+            self._wait(batch.keys, batch.values, now, MIN_TIMESTAMP)
         else:
             self._match_at_once(batch.keys, batch.values)
         self._send()
 
-    def _wait(self, keys: list[Any], batch: Batch) -> None:
+    def _wait(self, keys: list[Any], values: list[Any], stamps: Stamps, late: int) -> None:
+        """Keep events until their time has come; those up to `late` come too late."""
         # The hot loop: most events find their key open and its timer set.
-        watermark, opened, load = self.ctx.watermark, self._store.opened, self._store.of
-        stamps = batch.timestamps or [None] * len(batch.values)
-        for key, value, stamp in zip(keys, batch.values, stamps, strict=True):
-            if stamp is None or stamp <= watermark:
+        opened, load = self._store.opened, self._store.of
+        for key, value, stamp in zip(keys, values, stamps, strict=True):
+            if stamp is None or stamp <= late:
                 self._refuse(key, value, stamp)
                 continue
             found = opened.get(key) or load(key)

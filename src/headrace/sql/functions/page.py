@@ -10,9 +10,9 @@ from headrace.sql.functions.row import FunctionRow
 
 _HEAD = """# SQL functions
 
-Every function that SQL and the Table API can call, with what it takes. *Spark* says where a bounded
-query runs it: in the JVM (yes), there only for some arguments (some), or in Python (no). This page is
-written by `make docs` from the rows in `src/headrace/sql/functions/`.
+Every function that SQL and the Table API can call, with what it takes. *Spark* says where a
+bounded query runs it: in the JVM (yes), there only for some arguments (some), or in Python (no).
+This page is written by `make docs` from the rows in `src/headrace/sql/functions/`.
 """
 
 
