@@ -23,6 +23,7 @@ from headrace.cep import (
 from headrace.common import Time
 from headrace.datastream import DataStream, OutputTag
 from headrace.errors import InvalidGraph, UserFunctionFailed
+from headrace.runtime.state_rows import RowForm
 from headrace.testing import OperatorHarness
 
 LATE, TIMED_OUT = OutputTag("late"), OutputTag("timed-out")
@@ -279,3 +280,33 @@ def test_results_do_not_change_with_later_matches() -> None:
         run.send_all([["x"], ["y"]], [1, 2])
         run.finish()
         assert run.outputs == [[["x"]], [["x"], ["y"]], [["y"]]]
+
+
+def test_state_is_typed_in_a_savepoint() -> None:
+    """What is stored becomes columns of numbers, texts and events, nothing opaque."""
+    with harness(a_then_b(100)) as run:
+        run.send_all([event("a1"), event("a2"), event("a3")], [1, 2, 50])
+        run.advance_watermark(3)
+        for name in ("partial-matches", "events-waiting"):
+            items = list(run.state_of(name).items())
+            assert items
+            form = RowForm.observe("value", "keyed", False, [items])
+            assert "Pickled" not in str(form.types["value"])
+
+
+def test_a_long_match() -> None:
+    """As long as it gets: links are many, and nothing recurses over them."""
+    pattern = Pattern.begin("a").where(lambda event: event[1] == "a").one_or_more().greedy()
+    last = pattern.consecutive().next("b").where(lambda event: event[1] == "b")
+
+    def build(events: DataStream) -> DataStream:
+        skip = CEP.pattern(events, last.within(Time.hours(1)))
+        return skip.select(lambda match: len(match["a"]))
+
+    with OperatorHarness(build) as run:
+        run.send_all([event("a")] * 300, range(300))
+        run.advance_watermark(300)
+        run.crash()
+        run.send(event("b"), 301)
+        run.finish()
+        assert sorted(run.outputs) == list(range(1, 301))

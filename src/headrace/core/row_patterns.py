@@ -113,6 +113,9 @@ class OverMatch:
     slots: tuple[Slot, ...]
     expressions: tuple[Expression, ...]
 
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.expressions))}] of [{', '.join(map(str, self.slots))}]"
+
     def columns(self) -> set[int]:
         """The input's columns it reads."""
         return {index for slot in self.slots for each in slot.expressions
@@ -170,7 +173,11 @@ class RowPattern:
         skip = f"{after.skip.value}{f' {after.stage}' if after.stage else ''}"
         keys = ", ".join(f"${column}" for column in self.partition)
         order = ", ".join(map(str, self.order))
-        return f"PARTITION BY [{keys}] ORDER BY [{order}] ({parts}){within} SKIP {skip}"
+        define = "; ".join(f"{name}: {condition}" for name, condition in self.definitions)
+        return (
+            f"PARTITION BY [{keys}] ORDER BY [{order}] MEASURES {self.measures} SKIP {skip} "
+            f"({parts}){within} DEFINE {define}"
+        )
 
 
 def _texts(parts: tuple[Part, ...]) -> Iterator[str]:

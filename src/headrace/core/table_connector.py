@@ -13,6 +13,8 @@ from headrace.errors import Unsupported
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = 0, 1, 2, 3
 KIND_TEXTS = ("+I", "-U", "+U", "-D")
+METADATA_PREFIX = "$metadata$"
+"""Begins the names of a source's columns that are metadata."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,16 @@ class CatalogTable:
     distribution: str | None = None
 
 
+@dataclass(frozen=True)
+class BadRows:
+    """Operators for a source whose records include rows that could not be read."""
+
+    take_out: Any
+    """Makes rows of the table of what `reader` gives."""
+    keep: Any = None
+    """A sink of the same records, which writes the others; None: nobody wants them."""
+
+
 class TableSource(ABC):
     """How rows of a table are read. Rows have the physical columns, then the wanted metadata.
 
@@ -107,12 +119,20 @@ class TableSource(ABC):
     changelog = APPEND
 
     def native(self, session: Any, streaming: bool) -> Any:
-        """A Spark DataFrame with the table's columns by name; None if Spark cannot read it."""
+        """A Spark DataFrame with the table's columns by name; None if Spark cannot read it.
+
+        Columns of metadata are named METADATA_PREFIX and the metadata's name.
+        """
         return None
 
     def reader(self) -> Any:
         """A `headrace.core.source.SourceSpec` of tuples (kind, column, …) in internal form; None
         if only Spark can read it."""
+        return None
+
+    def bad_rows(self, name: str) -> BadRows | None:
+        """What to do with rows that could not be read, if `reader` gives them too; `name` is the
+        table's."""
         return None
 
     def lookup(self, keys: tuple[int, ...]) -> Any:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import base64
+import json
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from headrace.core.logical_types import (
+    APPROXIMATE,
     BINARIES,
+    CHARACTERS,
     NUMERIC,
     ArrayType,
     BooleanType,
@@ -23,64 +29,124 @@ from headrace.core.logical_types import (
 )
 from headrace.core.table_values import text_of
 
-Text = Callable[[Any], Any]
+Text = Callable[[Any], str]
+_UNQUOTED = (BooleanType, *NUMERIC)
+
+
+def needs_no_quotes(type: LogicalType) -> bool:
+    """Of a field in CSV: whether its text is a number or the like, which is never quoted."""
+    return isinstance(type, _UNQUOTED)
+
+
+def decimal_text(value: Decimal, *, plain: bool = True) -> str:
+    """A decimal without zeros at its end; not `plain`: tiny ones as Java writes them, as 1E-8."""
+    short = value.normalize()
+    if short.as_tuple().exponent > 0:  # type: ignore[operator]
+        short = short.quantize(Decimal(1))
+    return f"{short:f}" if plain else str(short)
 
 
 def _seconds_too(text: str) -> str:
-    """A clock text always with seconds."""
-    return text + ":00" if len(text.rpartition("T")[2]) == len("00:00") else text
+    """A clock text always with seconds, and no more digits behind them than it needs."""
+    text, zone = (text[:-1], "Z") if text.endswith("Z") else (text, "")
+    if len(text.rpartition("T")[2]) == len("00:00"):
+        text += ":00"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + zone
 
 
-def _moment(type: LogicalType) -> Callable[[Any], str]:
+def _moment(type: LogicalType, *, iso: bool = False) -> Text:
+    if iso and not isinstance(type, TimeType):
+        return lambda value: _seconds_too(text_of(value, type))
     return lambda value: _seconds_too(text_of(value, type)).replace("T", " ")
 
 
-def csv_text(type: LogicalType, delimiter: str = ";") -> Callable[[Any], str]:
-    """How a value that is not NULL stands in a field of CSV."""
+def csv_text(type: LogicalType, delimiter: str = ";", null: str = "") -> Text:
+    """How a value that is not NULL stands in a field of CSV; `null` is what NULL is inside it."""
     match type:
         case TimestampType() | LocalZonedTimestampType() | TimeType():
             return _moment(type)
         case ArrayType(element=element):
-            part = csv_text(element, delimiter)
-            return lambda values: delimiter.join("" if v is None else part(v) for v in values)
+            part = csv_text(element, delimiter, null)
+            return lambda values: delimiter.join(null if v is None else part(v) for v in values)
         case RowType(fields=fields):
-            parts = [csv_text(field.type, delimiter) for field in fields]
+            parts = [csv_text(field.type, delimiter, null) for field in fields]
             return lambda values: delimiter.join(
-                "" if v is None else part(v) for part, v in zip(parts, values, strict=True)
+                null if v is None else part(v) for part, v in zip(parts, values, strict=True)
             )
-        case BooleanType() | DateType() | DecimalType():
-            return lambda value: text_of(value, type)
-    if isinstance(type, NUMERIC):
+        case DecimalType():
+            return decimal_text
+    if isinstance(type, (BooleanType, DateType, *NUMERIC)):
         return lambda value: text_of(value, type)
     if isinstance(type, BINARIES):
         return lambda value: base64.b64encode(value).decode()
     return str
 
 
-def json_value(type: LogicalType) -> Text:
-    """What a value that is not NULL is in JSON."""
+@dataclass(frozen=True)
+class JsonForm:
+    """The choices there are in writing JSON."""
+
+    plain_decimals: bool = False
+    ignores_null_fields: bool = False
+    iso_timestamps: bool = False
+
+
+def json_text(type: LogicalType, form: JsonForm | None = None) -> Text:
+    """How a value that is not NULL stands in JSON."""
+    form = form or JsonForm()
     match type:
         case TimestampType() | LocalZonedTimestampType() | TimeType():
-            return _moment(type)
+            moment = _moment(type, iso=form.iso_timestamps)
+            return lambda value: f'"{moment(value)}"'
         case DateType():
-            return lambda value: text_of(value, type)
+            return lambda value: f'"{text_of(value, type)}"'
         case DecimalType():
-            return float
+            return lambda value: decimal_text(value, plain=form.plain_decimals)
         case ArrayType(element=element):
-            part = json_value(element)
-            return lambda values: [None if v is None else part(v) for v in values]
+            part = _or_null(json_text(element, form))
+            return lambda values: f"[{','.join(map(part, values))}]"
         case MapType(key=key, value=inner):
-            name, part = csv_text(key), json_value(inner)
-            return lambda pairs: {name(k): None if v is None else part(v) for k, v in pairs.items()}
+            return _object(csv_text(key), json_text(inner, form))
         case MultisetType(element=element):
-            name = csv_text(element)
-            return lambda pairs: {name(k): v for k, v in pairs.items()}
+            return _object(csv_text(element), str)
         case RowType(fields=fields):
-            parts = [(field.name, json_value(field.type)) for field in fields]
-            return lambda values: {
-                label: None if v is None else part(v)
-                for (label, part), v in zip(parts, values, strict=True)
-            }
+            return _row(fields, form)
     if isinstance(type, BINARIES):
-        return lambda value: base64.b64encode(value).decode()
-    return lambda value: value
+        return lambda value: f'"{base64.b64encode(value).decode()}"'
+    if isinstance(type, APPROXIMATE):
+        return lambda value: (
+            text_of(value, type) if math.isfinite(value) else f'"{text_of(value, type)}"'
+        )
+    if isinstance(type, CHARACTERS):
+        return _quoted
+    return lambda value: text_of(value, type)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _or_null(text: Text) -> Text:
+    return lambda value: "null" if value is None else text(value)
+
+
+def _object(name: Text, text: Text) -> Text:
+    part = _or_null(text)
+    return lambda pairs: (
+        "{" + ",".join(f"{_quoted(name(k))}:{part(v)}" for k, v in pairs.items()) + "}"
+    )
+
+
+def _row(fields: Any, form: JsonForm) -> Text:
+    parts = [(f"{_quoted(field.name)}:", _or_null(json_text(field.type, form))) for field in fields]
+    skips = form.ignores_null_fields
+
+    def row(values: Any) -> str:
+        texts = [
+            label + part(value)
+            for (label, part), value in zip(parts, values, strict=True)
+            if not (skips and value is None)
+        ]
+        return f"{{{','.join(texts)}}}"
+
+    return row

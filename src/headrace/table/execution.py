@@ -57,6 +57,8 @@ class Execution(Executor):
         self.settings = settings
         self.planner = planner or RulePlanner()
         self._told_options: set[str] = set()
+        self._beside: list[int] = []
+        """Sinks of what is being lowered, besides those that its statements name."""
 
     def run(self, inserts: Sequence[Insert], name: str) -> JobClient:
         """Run INSERT statements as one job."""
@@ -68,6 +70,7 @@ class Execution(Executor):
             except NotNative as reason:
                 choice = Choice(False, [str(reason)])
         sinks: list[int] = []
+        self._beside = []  # those of streams made of tables are in the program already
         for insert in optimized:
             if insert.overwrite:
                 why = "; ".join(choice.reasons)
@@ -76,7 +79,7 @@ class Execution(Executor):
                     hint="Only a query over tables that end can replace a table's rows.",
                 )
             sinks.append(self.lower(insert))
-        return self.env.launch(name, roots=sinks)
+        return self.env.launch(name, roots=[*sinks, *self._beside])
 
     def collect(self, relation: Relation, put: Put, name: str) -> JobClient:
         """Run a query and hand over its changes as tuples (kind, column, …)."""
@@ -86,9 +89,10 @@ class Execution(Executor):
                 return self._collect_native(optimized, put, name)
             except NotNative:
                 pass
+        self._beside = []
         node = self.lower(optimized)
         sink = self.env.builder.add(SinkNode, "Collect", (node,), operator=CollectOperator())
-        return self.env.launch(name, {sink: put}, roots=[sink])
+        return self.env.launch(name, {sink: put}, roots=[sink, *self._beside])
 
     def optimized(self, relation: Relation) -> Any:
         check_options(self.settings.options, self._told_options)
@@ -100,7 +104,10 @@ class Execution(Executor):
     def lower(self, relation: Relation, taken: ChangelogMode = RETRACT) -> int:
         """Add the relation's operators to the program's graph; the id of the last node."""
         with session_time_zone(self.settings.zone):
-            return self._lowering(annotated(relation, taken)).node(relation)
+            lowering = self._lowering(annotated(relation, taken))
+            node = lowering.node(relation)
+        self._beside += lowering.beside
+        return node
 
     def _lowering(self, traits: Traits) -> Lowering:
         settings = self.settings

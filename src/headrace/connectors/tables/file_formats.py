@@ -1,24 +1,24 @@
-"""How Spark reads and writes the formats of a table's files."""
+"""The formats of a table's files, with their options."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from headrace.connectors.tables.options import Options
-from headrace.core.logical_types import (
-    BINARIES,
-    CHARACTERS,
-    ArrayType,
-    LocalZonedTimestampType,
-    LogicalType,
-    RowType,
-    TimestampType,
-    TimeType,
+from headrace.connectors.tables.line_reading import (
+    DEAD_LETTER,
+    FAIL,
+    NULL_FIELDS,
+    SKIP,
+    LineFormat,
 )
+from headrace.connectors.tables.options import Options
+from headrace.connectors.tables.text_columns import TextColumns, written
+from headrace.core.logical_types import BINARIES, CHARACTERS, Field, LogicalType, RowType
 from headrace.errors import InvalidArgument, Unsupported
-from headrace.spark.native.types import spark_type
+from headrace.formats.csv_dialect import CsvDialect
+from headrace.spark.native.types import quoted
 
-_MIDNIGHT = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 _NOWHERE = "\x00"
 """A text that no field has: where there is no literal for NULL, no text means NULL."""
 
@@ -29,79 +29,35 @@ class TableFormat:
 
     name: str
     spark_name: str
+    lines: LineFormat | None = None
+    """How its lines are read; None where Spark's reader gives values of the right types."""
     reading: dict[str, str] = field(default_factory=dict)
     writing: dict[str, str] = field(default_factory=dict)
-    has_schema: bool = True
-    textual: bool = False
-    """Whether values are texts in the files, so that Spark must be told how to read some."""
-    array_delimiter: str = ";"
-    null_literal: str | None = None
-    delimiter: str = ","
-    quote: str | None = '"'
-    escape: str | None = None
-    writes_natively: bool = True
+    dialect: CsvDialect = field(default_factory=CsvDialect)
+    ignores_null_fields: bool = False
+    plain_decimals: bool = False
+    iso_timestamps: bool = False
+    charset: str = "UTF-8"
+    native_writer: bool = True
 
-    def column_type(self, type: LogicalType) -> str:
-        """The type of the column in the file, in Spark's words."""
-        return "STRING" if self._read_as_text(type) else spark_type(type)
+    def written(self, fields: Sequence[Field]) -> list[str] | None:
+        """Columns as Spark's writer must get them; None if it cannot write them as Flink does."""
+        if not self.native_writer:
+            return None
+        found = [self._written(quoted(each.name), each.type) for each in fields]
+        texts = [text for text in found if text is not None]
+        if len(texts) < len(found):
+            return None
+        return [f"{text} AS {quoted(each.name)}" for text, each in zip(texts, fields, strict=True)]
 
-    def _read_as_text(self, type: LogicalType) -> bool:
-        if not self.textual:
-            return False
-        if isinstance(type, (TimeType, *BINARIES)):
-            return True
-        return self.name == "csv" and isinstance(type, ArrayType | RowType)
-
-    def read_column(self, name: str, type: LogicalType) -> str:
-        """From the file's column to the table's."""
-        if not self._read_as_text(type):
+    def _written(self, name: str, type: LogicalType) -> str | None:
+        if self.lines is None:
             return name
-        return self._parsed(name, type)
-
-    def _parsed(self, text: str, type: LogicalType) -> str:
-        match type:
-            case TimeType():
-                moment = f"CAST(concat('1970-01-01 ', {text}) AS TIMESTAMP_NTZ)"
-                return f"CAST(timestampdiff(MILLISECOND, {_MIDNIGHT}, {moment}) AS INT)"
-            case ArrayType(element=element):
-                parts = f"split({text}, '{self.array_delimiter}')"
-                return f"transform({parts}, x -> {self._parsed('x', element)})"
-            case RowType(fields=fields):
-                parts = ", ".join(
-                    f"'{inner.name}', "
-                    + self._parsed(f"split({text}, '{self.array_delimiter}')[{at}]", inner.type)
-                    for at, inner in enumerate(fields)
-                )
-                return f"IF({text} IS NULL, NULL, named_struct({parts}))"
-        if isinstance(type, BINARIES):
-            return f"unbase64({text})"
-        return f"CAST({text} AS {spark_type(type)})"
-
-    def write_column(self, name: str, type: LogicalType) -> str:
-        """From the table's column to the file's."""
-        if not self.textual:
-            return name
-        match type:
-            case TimeType():
-                return (
-                    f"date_format({_MIDNIGHT} + make_dt_interval(0, 0, 0, {name} / 1000.0), "
-                    "'HH:mm:ss')"
-                )
-            case TimestampType():
-                return f"CAST({name} AS STRING)"
-            case LocalZonedTimestampType():
-                utc = f"to_utc_timestamp({name}, current_timezone())"
-                return f"concat(CAST({utc} AS STRING), 'Z')"
-            case ArrayType() if self.name == "csv":
-                return f"array_join(transform({name}, x -> CAST(x AS STRING)), "\
-                       f"'{self.array_delimiter}')"  # fmt: skip
-        if isinstance(type, BINARIES):
-            return f"base64({name})"
-        return name
+        return written(name, type, self.dialect.array_delimiter if self.name == "csv" else None)
 
 
 def table_format(options: Options, row: RowType) -> TableFormat:
-    """The format a table's options ask for."""
+    """The format a table's options ask for; `row` are the columns in the files."""
     name = options.required("format")
     make = _FORMATS.get(name)
     if make is None:
@@ -111,72 +67,122 @@ def table_format(options: Options, row: RowType) -> TableFormat:
     return make(options, row)
 
 
+def _bad_rows(options: Options, ignores: bool) -> tuple[str, str | None]:
+    """What to do with bad rows, and where they go."""
+    wanted = options.choice("bad-rows", (FAIL, SKIP, DEAD_LETTER), FAIL)
+    path = options.text("bad-rows.path")
+    if wanted == DEAD_LETTER and path is None:
+        raise InvalidArgument(
+            "'bad-rows' = 'dead-letter' needs a folder", hint="Add 'bad-rows.path' = '…'."
+        )
+    if path is not None and wanted != DEAD_LETTER:
+        raise InvalidArgument(
+            "'bad-rows.path' is only for 'bad-rows' = 'dead-letter'",
+            hint="Set that, or leave the path out.",
+        )
+    if ignores and wanted != FAIL:
+        raise InvalidArgument(
+            f"'ignore-parse-errors' and 'bad-rows' = '{wanted}' exclude each other",
+            hint="The first makes bad values NULL, the second takes whole rows out.",
+        )
+    return (NULL_FIELDS if ignores else wanted), path
+
+
+def _character(options: Options, name: str, default: str | None = None) -> str | None:
+    found = options.text(name, default)
+    if found is None:
+        return None
+    found = found.encode("latin-1", "backslashreplace").decode("unicode_escape") if (
+        found.startswith("\\") and len(found) > 1
+    ) else found  # fmt: skip
+    if len(found) != 1:
+        raise InvalidArgument(f"option '{name}' is one character, not '{found}'")
+    return found
+
+
 def _csv(options: Options, row: RowType) -> TableFormat:
-    delimiter = (options.text("csv.field-delimiter", ",") or ",").encode().decode("unicode_escape")
-    quote = None if options.flag("csv.disable-quote-character") else (
-        options.text("csv.quote-character", '"')
-    )  # fmt: skip
-    escape = options.text("csv.escape-character")
+    delimiter = _character(options, "csv.field-delimiter", ",") or ","
+    quote = _character(options, "csv.quote-character", '"')
+    if options.flag("csv.disable-quote-character"):
+        quote = None
+    escape = _character(options, "csv.escape-character")
     null = options.text("csv.null-literal")
-    lenient = options.flag("csv.ignore-parse-errors")
+    arrays = options.text("csv.array-element-delimiter", ";") or ";"
     comments = options.flag("csv.allow-comments")
+    options.flag("csv.write-bigdecimal-in-scientific-notation", True)
+    multi_line = options.flag("csv.multi-line")
+    bad_rows, path = _bad_rows(options, options.flag("csv.ignore-parse-errors"))
+    if multi_line and bad_rows in (SKIP, DEAD_LETTER):
+        raise Unsupported(
+            f"'csv.multi-line' and 'bad-rows' = '{bad_rows}' cannot be had together",
+            hint="Bad rows are taken out line by line.",
+        )
     shape = {"sep": delimiter, "quote": quote or _NOWHERE, "escape": escape or quote or _NOWHERE}
-    reading = {
+    parsing = {
         **shape,
-        "mode": "PERMISSIVE" if lenient else "FAILFAST",
-        "nullValue": _NOWHERE if null is None else null,
+        "nullValue": _NOWHERE,
         "emptyValue": "",
         **({"comment": "#"} if comments else {}),
     }
-    writing = {**shape, "nullValue": null or "", "emptyValue": ""}
+    texts = TextColumns(flat=True, delimiter=arrays, null_literal=null)
     return TableFormat(
-        "csv", "csv", reading, writing, textual=True, delimiter=delimiter, quote=quote,
-        escape=escape, null_literal=null,
-        array_delimiter=options.text("csv.array-element-delimiter", ";") or ";",
+        "csv", "csv", LineFormat("csv", texts, parsing, bad_rows, path, multi_line=multi_line),
+        writing={**shape, "nullValue": null or "", "emptyValue": ""},
+        dialect=CsvDialect(delimiter, quote, escape, null, array_delimiter=arrays),
     )  # fmt: skip
 
 
 def _json(options: Options, row: RowType) -> TableFormat:
-    lenient = options.flag("json.ignore-parse-errors")
-    if options.flag("json.fail-on-missing-field"):
-        raise Unsupported(
-            "'json.fail-on-missing-field' = 'true': Spark reads a missing field as NULL",
-            hint="Filter rows where the field IS NULL instead.",
+    ignores = options.flag("json.ignore-parse-errors")
+    required = options.flag("json.fail-on-missing-field")
+    if ignores and required:
+        raise InvalidArgument(
+            "'json.fail-on-missing-field' and 'json.ignore-parse-errors' exclude each other"
         )
-    options.choice("json.timestamp-format.standard", ("SQL", "ISO-8601"), "SQL")
-    for name in ("json.map-null-key.mode", "json.map-null-key.literal",
-                 "json.encode.decimal-as-plain-number", "json.encode.ignore-null-fields"):  # fmt: skip
-        options.text(name)
+    iso = options.choice("json.timestamp-format.standard", ("SQL", "ISO-8601"), "SQL") != "SQL"
+    options.choice("json.map-null-key.mode", ("FAIL", "DROP", "LITERAL"), "FAIL")
+    options.text("json.map-null-key.literal")
+    options.flag("json.decode.json-parser.enabled", True)
+    plain = options.flag("json.encode.decimal-as-plain-number")
+    skips_nulls = options.flag("json.encode.ignore-null-fields")
+    bad_rows, path = _bad_rows(options, ignores)
     return TableFormat(
-        "json", "json", {"mode": "DROPMALFORMED" if lenient else "FAILFAST"},
-        {"ignoreNullFields": "false"}, textual=True,
+        "json", "json",
+        LineFormat(
+            "json", TextColumns(flat=False), {"allowSingleQuotes": "false"}, bad_rows, path,
+            all_fields_required=required,
+        ),
+        writing={"ignoreNullFields": str(skips_nulls).lower()}, ignores_null_fields=skips_nulls,
+        plain_decimals=plain, iso_timestamps=iso, native_writer=not iso,
     )  # fmt: skip
 
 
 def _raw(options: Options, row: RowType) -> TableFormat:
     charset = options.text("raw.charset", "UTF-8") or "UTF-8"
-    options.text("raw.endianness")
-    if len(row.fields) != 1 or not isinstance(row.types[0], CHARACTERS):
+    options.choice("raw.endianness", ("big-endian", "little-endian"), "big-endian")
+    if len(row.fields) != 1 or not isinstance(row.types[0], (*CHARACTERS, *BINARIES)):
         raise Unsupported(
-            "a table of format 'raw' in files has one column of type STRING",
-            hint="Each line of a file is a row.",
+            "a table of format 'raw' in files has one column of type STRING or BYTES",
+            hint="Each line of a file is a row; read it as STRING and use CAST.",
         )
-    return TableFormat("raw", "text", {"encoding": charset}, {"encoding": charset})
+    return TableFormat(
+        "raw", "text", reading={"encoding": charset}, writing={"encoding": charset},
+        charset=charset, native_writer=isinstance(row.types[0], CHARACTERS),
+    )  # fmt: skip
 
 
-def _columnar(name: str) -> TableFormat:
-    return TableFormat(name, name)
+def _columnar(name: str) -> Callable[[Options, RowType], TableFormat]:
+    def make(options: Options, row: RowType) -> TableFormat:
+        own = {f"{name}.{key}": value for key, value in options.starting_with(f"{name}.").items()}
+        return TableFormat(name, name, writing=own)
+
+    return make
 
 
-_FORMATS = {
+_FORMATS: dict[str, Callable[[Options, RowType], TableFormat]] = {
     "csv": _csv,
     "json": _json,
     "raw": _raw,
-    "parquet": lambda options, row: _with_prefix(options, "parquet"),
-    "orc": lambda options, row: _with_prefix(options, "orc"),
+    "parquet": _columnar("parquet"),
+    "orc": _columnar("orc"),
 }
-
-
-def _with_prefix(options: Options, name: str) -> TableFormat:
-    options.starting_with(f"{name}.")
-    return _columnar(name)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from headrace.connectors.tables.raising import raised
 from headrace.connectors.tables.text_columns import scalar, sql_text
 from headrace.core.logical_types import BIGINT, STRING, LocalZonedTimestampType, LogicalType
 from headrace.errors import SourceUnavailable
@@ -25,10 +26,14 @@ def _decoded(text: str) -> str:
     return f"url_decode(replace({text}, '+', '%2B'))"
 
 
-FILE_PATH = f"regexp_replace({_decoded('_metadata.file_path')}, '^file:/+', '/')"
+def shown_path(path: str = "_metadata.file_path") -> str:
+    """The path of a file as users write it, in Spark SQL; `path` is Spark's own."""
+    return f"regexp_replace({_decoded(path)}, '^file:/+', '/')"
+
+
 _METADATA_TEXTS = {
-    "file.path": FILE_PATH,
-    "file.name": f"regexp_extract({FILE_PATH}, '[^/]*$', 0)",
+    "file.path": shown_path(),
+    "file.name": _decoded("_metadata.file_name"),
     "file.size": "_metadata.file_size",
     "file.modification-time": "_metadata.file_modification_time",
 }
@@ -42,9 +47,14 @@ def metadata_text(key: str) -> str:
 def partition_text(name: str, type: LogicalType, default_name: str) -> str:
     """A partition's column, of the name of the folder `name=value` that a file lies in."""
     pattern = sql_text(f"/{re.escape(name)}=([^/]*)/")
-    value = _decoded(f"regexp_extract({FILE_PATH}, {pattern}, 1)")
+    value = _decoded(f"regexp_extract({shown_path()}, {pattern}, 1)")
     names = ", ".join(map(sql_text, {default_name, _SPARKS_DEFAULT_PARTITION}))
     typed = scalar("p", type)
+    missing = raised(
+        f"concat({shown_path()}, {sql_text(f' is not in a folder {name}=…')})",
+        "Move the file, or leave PARTITIONED BY out.",
+    )
+    value = f"IF({shown_path()} RLIKE {pattern}, {value}, {missing})"
     # A function of one argument: the text is needed more than once.
     return f"element_at(transform(array({value}), p -> IF(p IN ({names}), NULL, {typed})), 1)"
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
@@ -14,12 +12,22 @@ import pyarrow.parquet
 from headrace.connectors.file_sink import FileSink
 from headrace.connectors.output_files import BucketAssigner, OutputFileConfig
 from headrace.connectors.tables.file_formats import TableFormat
+from headrace.connectors.tables.file_paths import escaped_folder, local_file
 from headrace.core.bulk_writing import BulkWriter, BulkWriterFactory
-from headrace.core.logical_types import ArrayType, LogicalType, RowType
+from headrace.core.logical_types import (
+    BINARIES,
+    ArrayType,
+    LocalZonedTimestampType,
+    LogicalType,
+    MapType,
+    MultisetType,
+    RowType,
+    TimestampType,
+)
 from headrace.core.operator import Batch
 from headrace.core.table_columns import to_arrow
-from headrace.formats.csv_dialect import CsvDialect
-from headrace.formats.table_texts import csv_text, json_value
+from headrace.errors import Unsupported
+from headrace.formats.table_texts import JsonForm, csv_text, json_text, needs_no_quotes
 from headrace.operators.sinks import WriteOperator
 
 if TYPE_CHECKING:
@@ -40,10 +48,23 @@ def row_file_operator(table: FileTableSink) -> RowFileOperator:
     keys = tuple(table.row.names.index(key) for key in table.partition_keys)
     writers = RowWriters(table.format, table.row, keys)
     suffix = OutputFileConfig("part", f".{table.format.name}")
-    folders = PartitionFolders(table.partition_keys, [table.row.types[at] for at in keys], keys)
-    Path(table.path.removeprefix("file://")).mkdir(parents=True, exist_ok=True)
+    folders = PartitionFolders(
+        table.partition_keys, [table.row.types[at] for at in keys], keys, table.default_partition
+    )
+    if table.format.name == "orc" and any(map(_is_of_time, table.row.types)):
+        raise Unsupported(
+            "a stream cannot write timestamps to ORC files: Spark would not read them",
+            hint="Use 'format' = 'parquet'.",
+        )
+    local = local_file(table.path)
+    if local is None:
+        raise Unsupported(
+            f"the stream cannot be written to {table.path}: only to folders that all workers see",
+            hint="Give a local path.",
+        )
+    local.mkdir(parents=True, exist_ok=True)
     sink = (
-        FileSink.for_bulk_format(table.path, writers)
+        FileSink.for_bulk_format(str(local), writers)
         .with_bucket_assigner(folders)
         .with_output_file_config(suffix)
         .build()
@@ -51,10 +72,27 @@ def row_file_operator(table: FileTableSink) -> RowFileOperator:
     return RowFileOperator(sink)
 
 
+def _is_of_time(type: LogicalType) -> bool:
+    match type:
+        case TimestampType() | LocalZonedTimestampType():
+            return True
+        case ArrayType(element=element) | MultisetType(element=element):
+            return _is_of_time(element)
+        case MapType(key=key, value=value):
+            return _is_of_time(key) or _is_of_time(value)
+        case RowType(fields=fields):
+            return any(_is_of_time(field.type) for field in fields)
+    return False
+
+
 class PartitionFolders(BucketAssigner):
     """Folders day=…/hour=… by the values of the partition columns."""
 
-    def __init__(self, names: Sequence[str], types: Sequence[LogicalType], columns: Sequence[int]):
+    def __init__(
+        self, names: Sequence[str], types: Sequence[LogicalType], columns: Sequence[int],
+        default: str,
+    ):  # fmt: skip
+        self._default = default
         self._parts = [
             (name, csv_text(type), column)
             for name, type, column in zip(names, types, columns, strict=True)
@@ -64,15 +102,9 @@ class PartitionFolders(BucketAssigner):
         folders = []
         for name, text, column in self._parts:
             value = element[column]
-            shown = "__HIVE_DEFAULT_PARTITION__" if value is None else text(value)
-            folders.append(f"{name}={_escaped(shown)}")
+            shown = self._default if value is None else text(value)
+            folders.append(f"{name}={escaped_folder(shown)}")
         return "/".join(folders)
-
-
-def _escaped(text: str) -> str:
-    """Characters that a path cannot have, as Hive and Spark write them."""
-    return "".join(f"%{ord(char):02X}" if char in '/\\:*?"<>|%=#{}[]^' or char < " " else char
-                   for char in text)  # fmt: skip
 
 
 class RowWriters(BulkWriterFactory[Any]):
@@ -89,38 +121,35 @@ class RowWriters(BulkWriterFactory[Any]):
         return _LineWriter(out, _line_maker(self.format, self.row), self.columns)
 
 
-def _line_maker(format: TableFormat, row: RowType) -> Callable[[list[Any]], str]:
+def _line_maker(format: TableFormat, row: RowType) -> Callable[[list[Any]], bytes]:
     if format.name == "raw":
-        return lambda values: f"{'' if values[0] is None else values[0]}\n"
+        return _raw_line(format, row)
     if format.name == "json":
-        parts = [(field.name, json_value(field.type)) for field in row.fields]
-        return lambda values: json.dumps(
-            {name: None if value is None else part(value)
-             for (name, part), value in zip(parts, values, strict=True)},
-            ensure_ascii=False, separators=(",", ":"),
-        ) + "\n"  # fmt: skip
-    dialect = CsvDialect(
-        format.delimiter, format.quote, format.escape, format.null_literal,
-        array_delimiter=format.array_delimiter,
-    )  # fmt: skip
-    texts = [csv_text(type, format.array_delimiter) for type in row.types]
-    quotes = [_may_need_quotes(type) for type in row.types]
+        form = JsonForm(format.plain_decimals, format.ignores_null_fields, format.iso_timestamps)
+        text = json_text(row, form)
+        return lambda values: f"{text(values)}\n".encode()
+    dialect = format.dialect
+    null = dialect.null_literal or ""
+    texts = [csv_text(type, dialect.array_delimiter, null) for type in row.types]
+    quotes = [not needs_no_quotes(type) for type in row.types]
     return lambda values: dialect.join(
         (None if value is None else text(value), quote)
         for value, text, quote in zip(values, texts, quotes, strict=True)
-    )
+    ).encode()
 
 
-def _may_need_quotes(type: LogicalType) -> bool:
-    return isinstance(type, ArrayType) or csv_text(type) is str
+def _raw_line(format: TableFormat, row: RowType) -> Callable[[list[Any]], bytes]:
+    if isinstance(row.types[0], BINARIES):
+        return lambda values: (values[0] or b"") + b"\n"
+    return lambda values: f"{'' if values[0] is None else values[0]}\n".encode(format.charset)
 
 
 class _LineWriter(BulkWriter[Any]):
-    def __init__(self, out: BinaryIO, line: Callable[[list[Any]], str], columns: list[int]):
+    def __init__(self, out: BinaryIO, line: Callable[[list[Any]], bytes], columns: list[int]):
         self._write, self._line, self._columns = out.write, line, columns
 
     def add_element(self, element: Any) -> None:
-        data = self._line([element[at] for at in self._columns]).encode()
+        data = self._line([element[at] for at in self._columns])
         self._write(data)
         self.written += len(data)
 

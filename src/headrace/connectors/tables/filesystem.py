@@ -1,27 +1,42 @@
-"""Tables of files: csv, json, parquet, orc, raw, read and written by Spark itself."""
+"""Tables of files: csv, json, parquet, orc, raw."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
+from headrace.connectors.tables.bad_rows import DeadLetters, GoodRows
 from headrace.connectors.tables.file_formats import TableFormat, table_format
+from headrace.connectors.tables.file_paths import (
+    DEFAULT_PARTITION,
+    METADATA,
+    check_there,
+    metadata_text,
+    partition_text,
+    shown_path,
+    streamed_path,
+)
 from headrace.connectors.tables.file_writer import RowFileOperator, row_file_operator
+from headrace.connectors.tables.line_reading import (
+    BAD_COLUMNS,
+    DEAD_LETTER,
+    LineFormat,
+)
 from headrace.connectors.tables.options import Options
-from headrace.core.logical_types import STRING, RowType
-from headrace.core.table_connector import CatalogTable, TableConnector, TableSink, TableSource
-from headrace.errors import SourceUnavailable
+from headrace.core.logical_types import Field, LogicalType, RowType
+from headrace.core.source import FrameSpec, OnDriver
+from headrace.core.table_connector import (
+    METADATA_PREFIX,
+    BadRows,
+    CatalogTable,
+    TableConnector,
+    TableSink,
+    TableSource,
+)
+from headrace.errors import Unsupported
 from headrace.spark.native.types import quoted, spark_type
 from headrace.spark.stream_inputs import FILES_PER_BATCH
-
-_METADATA = {
-    "file.path": "_metadata.file_path",
-    "file.name": "_metadata.file_name",
-    "file.size": "_metadata.file_size",
-    "file.modification-time": "_metadata.file_modification_time",
-}
 
 
 @dataclass(frozen=True)
@@ -33,59 +48,133 @@ class FileTableSource(TableSource):
     format: TableFormat
     partition_keys: tuple[str, ...] = ()
     watched: bool = False
-    wanted: tuple[str, ...] | None = None
-    metadata_keys: tuple[str, ...] = ()
-    charset: str = "UTF-8"
+    outputs: tuple[tuple[bool, str], ...] | None = None
+    """What is read: pairs of whether it is metadata, and its name. None: the table's columns."""
+    default_partition: str = DEFAULT_PARTITION
+    name_pattern: str | None = None
 
     @property
     def bounded(self) -> bool:  # type: ignore[override]
         return not self.watched
 
     def native(self, session: Any, streaming: bool) -> Any:
-        self._check_path()
+        lines = self.format.lines
+        if lines is not None and lines.checked:
+            return None
+        return self._frame(session, streaming)
+
+    def reader(self) -> FrameSpec | None:
+        lines = self.format.lines
+        if lines is None or not lines.checked:
+            return None
+        own = dict(zip(self.row.names, self.row.types, strict=True))
+        types: list[LogicalType] = [
+            METADATA[name] if of_file else own[name] for of_file, name in self._wanted()
+        ]
+        frame = OnDriver(self._frame)
+        return FrameSpec(frame, (*types, *BAD_COLUMNS), self.bounded, self.path)
+
+    def bad_rows(self, name: str) -> BadRows | None:
+        lines = self.format.lines
+        if lines is None or not lines.checked:
+            return None
+        if lines.bad_rows != DEAD_LETTER:
+            return BadRows(GoodRows(name, "skipped"))
+        assert lines.dead_letters is not None
+        outcome = f"kept in {lines.dead_letters}"
+        return BadRows(GoodRows(name, outcome), DeadLetters(name, lines.dead_letters))
+
+    def _wanted(self) -> tuple[tuple[bool, str], ...]:
+        if self.outputs is not None:
+            return self.outputs
+        return tuple((False, name) for name in self.row.names)
+
+    def _frame(self, session: Any, streaming: bool) -> Any:
+        check_there(self.path, watched=self.watched)
         reader = session.readStream if streaming else session.read
-        reader = reader.format(self.format.spark_name).options(**self.format.reading)
-        if not self.partition_keys:
-            reader = reader.option("recursiveFileLookup", "true")
+        reader = reader.option("recursiveFileLookup", "true").options(**self.format.reading)
+        if self.name_pattern is not None:
+            reader = reader.option("pathGlobFilter", self.name_pattern)
         files = session.conf.get(FILES_PER_BATCH, None) if streaming else None
         if files is not None:
             reader = reader.option("maxFilesPerTrigger", files)
-        schema = ", ".join(
-            f"{quoted(field.name)} {self.format.column_type(field.type)}"
-            for field in self.row.fields
-        )
-        if self.format.has_schema:
-            reader = reader.schema(schema)
-        frame = reader.load(self.path)
-        outputs = [
-            f"{self.format.read_column(quoted(field.name), field.type)} AS {quoted(field.name)}"
-            for field in self.row.fields
-            if self.wanted is None or field.name in self.wanted
-        ]
-        if self.wanted is not None:
-            order = {name: at for at, name in enumerate(self.wanted)}
-            names = [field.name for field in self.row.fields if field.name in order]
-            outputs = [outputs[names.index(name)] for name in self.wanted]
-        extra = [f"{_METADATA[key]} AS {quoted(key)}" for key in self.metadata_keys]
-        return frame.selectExpr(*outputs, *extra)
+        path = streamed_path(self.path) if streaming else self.path
+        lines = self.format.lines
+        if lines is not None:
+            return self._of_lines(lines, reader, path)
+        return self._of_columns(reader.format(self.format.spark_name), path)
 
-    def _check_path(self) -> None:
-        local = self.path.removeprefix("file://")
-        if "://" not in local and "*" not in local and not Path(local).exists():
-            raise SourceUnavailable(
-                f"there is no file or folder {self.path}",
-                hint="Check the option 'path'; a relative one starts at the folder you run in.",
-            )
+    def _in_files(self) -> list[Field]:
+        return [each for each in self.row.fields if each.name not in self.partition_keys]
+
+    def _of_columns(self, reader: Any, path: str) -> Any:
+        if self.format.name == "raw":
+            name = self._in_files()[0].name
+            texts = {name: f"CAST(value AS {spark_type(self._in_files()[0].type)})"}
+        else:
+            held = [f"{quoted(each.name)} {spark_type(each.type)}" for each in self._in_files()]
+            reader = reader.schema(", ".join(held))
+            texts = {each.name: quoted(each.name) for each in self._in_files()}
+        texts |= self._partitions()
+        chosen = [
+            f"{metadata_text(name)} AS {_of_file(name)}"
+            if of_file
+            else f"{texts[name]} AS {quoted(name)}"
+            for of_file, name in self._wanted()
+        ]
+        return reader.load(path).selectExpr(*chosen)
+
+    def _partitions(self) -> dict[str, str]:
+        types = dict(zip(self.row.names, self.row.types, strict=True))
+        return {
+            name: partition_text(name, types[name], self.default_partition)
+            for name in self.partition_keys
+        }
+
+    def _of_lines(self, lines: LineFormat, reader: Any, path: str) -> Any:
+        partitions = self._partitions()
+        place = {f"_p{at}": text for at, text in enumerate(partitions.values())}
+        place |= {
+            f"_m{at}": metadata_text(name)
+            for at, (of_file, name) in enumerate(self._wanted()) if of_file
+        }  # fmt: skip
+        # Made readable only where it is shown: that costs more than reading a row.
+        place["_path"] = "_metadata.file_path"
+        in_files = self._in_files()
+        named = [f"{text} AS {name}" for name, text in place.items()]
+        rows = lines.rows(reader, path, in_files, named)
+        typed = lines.outputs(in_files)
+        typed |= {name: f"_p{at} AS {quoted(name)}" for at, name in enumerate(partitions)}
+        outputs = [
+            f"_m{at} AS {_of_file(name)}" if of_file else typed[name]
+            for at, (of_file, name) in enumerate(self._wanted())
+        ]
+        if lines.checked:
+            wanted = {name for of_file, name in self._wanted() if not of_file}
+            return _with_reasons(rows, outputs, lines.reason(in_files, wanted))
+        return rows.selectExpr(*outputs)
 
     def with_projection(self, columns: tuple[int, ...]) -> TableSource:
-        names = self.wanted or self.row.names
-        return replace(self, wanted=tuple(names[at] for at in columns))
+        wanted = self._wanted()
+        return replace(self, outputs=tuple(wanted[at] for at in columns))
 
     def metadata(self) -> Mapping[str, Any]:
-        return dict.fromkeys(_METADATA, STRING)
+        return METADATA
 
     def with_metadata(self, keys: tuple[str, ...]) -> TableSource:
-        return replace(self, metadata_keys=keys)
+        return replace(self, outputs=(*self._wanted(), *((True, key) for key in keys)))
+
+
+def _with_reasons(rows: Any, outputs: list[str], reason: str) -> Any:
+    """A frame of the columns, and of BAD_COLUMNS: of good rows these are NULL."""
+    names = [f"c{at}" for at in range(len(outputs))]
+    frame = rows.selectExpr(*outputs, f"{reason} AS _reason", "_line", "_path")
+    shown = [f"IF(_reason IS NULL, NULL, {text})" for text in ("_line", shown_path("_path"))]
+    return frame.toDF(*names, "_reason", "_line", "_path").selectExpr(*names, "_reason", *shown)
+
+
+def _of_file(key: str) -> str:
+    return quoted(METADATA_PREFIX + key)
 
 
 @dataclass(frozen=True)
@@ -97,21 +186,18 @@ class FileTableSink(TableSink):
     format: TableFormat
     partition_keys: tuple[str, ...] = ()
     overwrite: bool = False
-    rolling: Mapping[str, str] | None = None
+    default_partition: str = DEFAULT_PARTITION
 
     def native(self, frame: Any) -> Callable[[], None] | None:
-        if not self.format.writes_natively:
+        texts = self.format.written(self.row.fields)
+        if texts is None:
             return None
-        texts = [self.format.write_column(quoted(field.name), field.type)
-                 for field in self.row.fields]  # fmt: skip
-        named = [f"{text} AS {quoted(field.name)}"
-                 for text, field in zip(texts, self.row.fields, strict=True)]  # fmt: skip
-        writer = frame.selectExpr(*named).write.format(self.format.spark_name)
+        writer = frame.selectExpr(*texts).write.format(self.format.spark_name)
         writer = writer.options(**self.format.writing)
         writer = writer.mode("overwrite" if self.overwrite else "append")
-        # Of a partitioned table only partitions that get rows are replaced.
-        writer = writer.option("partitionOverwriteMode", "dynamic")
         if self.partition_keys:
+            # As Flink does: only partitions that get rows are replaced.
+            writer = writer.option("partitionOverwriteMode", "dynamic")
             writer = writer.partitionBy(*self.partition_keys)
         return lambda: writer.save(self.path)
 
@@ -122,40 +208,70 @@ class FileTableSink(TableSink):
         return row_file_operator(self)
 
 
+_SINK_OPTIONS = ("sink.", "auto-compaction", "compaction.")
+_FLINK_SOURCE_OPTIONS = ("source.report-statistics",)
+
+
 @dataclass(frozen=True)
 class FileSystemConnector(TableConnector):
     identifier: str = "filesystem"
 
     def source(self, table: CatalogTable, row: RowType, options: Mapping[str, str]) -> TableSource:
         given = Options(self.identifier, options)
-        monitor = given.duration_ms("source.monitor-interval")
-        source = FileTableSource(
-            given.required("path"), row, table_format(given, row), table.partition_keys,
-            watched=monitor is not None,
-        )  # fmt: skip
-        self._check_types(row)
-        self._ignored(given)
-        given.done()
-        return source
+        for prefix in _SINK_OPTIONS:
+            given.starting_with(prefix)
+        common = self._common(given, table, row)
+        return FileTableSource(
+            watched=self._watched(given),
+            name_pattern=self._pattern(given),
+            **self._done(given, common),
+        )
 
     def sink(self, table: CatalogTable, row: RowType, options: Mapping[str, str]) -> TableSink:
         given = Options(self.identifier, options)
-        rolling = {**given.starting_with("sink.rolling-policy."), **given.starting_with("auto-")}
-        sink = FileTableSink(
-            given.required("path"), row, table_format(given, row), table.partition_keys,
-            rolling=rolling,
-        )  # fmt: skip
-        self._check_types(row)
-        given.duration_ms("source.monitor-interval")
-        self._ignored(given)
-        given.done()
-        return sink
-
-    def _check_types(self, row: RowType) -> None:
-        for field in row.fields:
-            spark_type(field.type)
-
-    def _ignored(self, given: Options) -> None:
-        """Options of the other direction: one table may be read and written."""
-        for prefix in ("sink.", "auto-", "partition.", "source.", "compaction."):
+        self._refuse(given)
+        for prefix in _SINK_OPTIONS:
             given.starting_with(prefix)
+        common = self._common(given, table, row)
+        self._watched(given)
+        self._pattern(given)
+        return FileTableSink(**self._done(given, common))
+
+    def _refuse(self, given: Options) -> None:
+        if given.starting_with("sink.partition-commit."):
+            raise Unsupported(
+                "'sink.partition-commit…': there is nobody to tell that a partition is complete",
+                hint="Leave these options out: files appear whole and once anyway.",
+            )
+        if given.flag("auto-compaction"):
+            raise Unsupported(
+                "'auto-compaction' cannot be had for tables",
+                hint="Write a DataStream with FileSink's enable_compact(), or read the small "
+                "files and write them again.",
+            )
+
+    def _common(self, given: Options, table: CatalogTable, row: RowType) -> dict[str, Any]:
+        """What both directions have: one table may be read and written."""
+        for column in row.fields:
+            spark_type(column.type)
+        in_files = tuple(each for each in row.fields if each.name not in table.partition_keys)
+        return {
+            "path": given.required("path"),
+            "row": row,
+            "format": table_format(given, RowType(in_files)),
+            "partition_keys": table.partition_keys,
+            "default_partition": given.text("partition.default-name") or DEFAULT_PARTITION,
+        }
+
+    def _watched(self, given: Options) -> bool:
+        for name in _FLINK_SOURCE_OPTIONS:
+            given.text(name)
+        return given.duration_ms("source.monitor-interval") is not None
+
+    def _pattern(self, given: Options) -> str | None:
+        return given.text("source.path.name-pattern")
+
+    def _done(self, given: Options, common: dict[str, Any]) -> dict[str, Any]:
+        given.starting_with("partition.")
+        given.done()
+        return common

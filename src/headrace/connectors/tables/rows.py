@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.core.logical_types import LogicalType
 from headrace.core.source import CollectionSpec
-from headrace.core.table_connector import APPEND, ChangelogMode, TableSource
+from headrace.core.table_connector import APPEND, METADATA_PREFIX, ChangelogMode, TableSource
 
 Row = tuple[Any, ...]
 
@@ -66,7 +66,7 @@ class RowsSource(TableSource):
             self,
             columns=(*(self.columns or range(len(self.types))), *extra),
             types=(*self.types, *(self.metadata()[key] for key in keys)),
-            names=(*self.names, *keys),
+            names=(*self.names, *(METADATA_PREFIX + key for key in keys)),
         )
 
     def lookup(self, keys: tuple[int, ...]) -> Any:

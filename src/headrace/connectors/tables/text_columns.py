@@ -15,6 +15,7 @@ from headrace.core.logical_types import (
     ArrayType,
     BigIntType,
     BooleanType,
+    DecimalType,
     IntType,
     LocalZonedTimestampType,
     LogicalType,
@@ -41,6 +42,11 @@ def sql_text(text: str) -> str:
     """A text as a literal of Spark SQL."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{escaped.replace(chr(0), chr(92) + '0')}'"
+
+
+def base64_text(value: str) -> str:
+    """Without the line breaks that Spark may put into it."""
+    return f"translate(base64({value}), '\\r\\n', '')"
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,9 @@ class TextColumns:
             case RowType(fields=fields):
                 parts = ",".join(f"{quoted(f.name)}:{self.text_type(f.type)}" for f in fields)
                 return f"STRUCT<{parts}>"
+            case DecimalType():
+                # As text, Spark would give a number of JSON with a double's digits only.
+                return spark_type(type)
         return "STRING"
 
     def value(self, text: str, type: LogicalType, depth: int = 0) -> str:
@@ -112,9 +121,17 @@ class TextColumns:
                 return self._bad_map(text, element, COUNT, depth)
         if isinstance(type, (BooleanType, *CHARACTERS)):
             return None
+        if not self.flat and isinstance(type, DecimalType):
+            return None
         return f"({text} IS NOT NULL AND {self._scalar(text, type)} IS NULL)"
 
+    def is_scalar(self, type: LogicalType) -> bool:
+        """Whether a value is NULL exactly if its text is none."""
+        return not isinstance(type, _NESTED)
+
     def _scalar(self, text: str, type: LogicalType) -> str:
+        if not self.flat and isinstance(type, DecimalType):
+            return text
         whole = scalar(text, type)
         if self.flat or not isinstance(type, _WHOLE):
             return whole
@@ -207,7 +224,7 @@ def written(name: str, type: LogicalType, delimiter: str | None) -> str | None:
     """A column as the text, or the value, that stands in a file of lines; `delimiter` separates
     the parts of an array, where those are one text. None if only a writer of rows can tell."""
     if isinstance(type, BINARIES):
-        return f"base64({name})"
+        return base64_text(name)
     match type:
         case TimeType():
             moment = f"{_MIDNIGHT} + make_dt_interval(0, 0, 0, {name} / 1000.0)"

@@ -7,110 +7,28 @@ that has passed over an event must not proceed from there twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from headrace.core.patterns import (
     Absence,
-    Always,
     Condition,
-    Contiguity,
     EventPattern,
     Group,
     Part,
-    Repetition,
     Stage,
     stages_of,
 )
 from headrace.operators.cep.automaton import Action, Automaton, Edge, Kind, State
 from headrace.operators.cep.boolean import both, inverse, never
 from headrace.operators.cep.checks import check_pattern
+from headrace.operators.cep.spots import Frame, Spot, extended
 
 END = "$match$"
 _GROUP = "$group$"
-_ONCE = Repetition(1, 1)
 
 
 def compiled(pattern: EventPattern) -> Automaton:
     """The automaton of a pattern; a pattern that has no meaning is refused."""
     check_pattern(pattern)
     return _Compiler(pattern).compile()
-
-
-@dataclass(slots=True)
-class _Frame:
-    """The sequence that is being compiled."""
-
-    group: Group | None = None
-    is_first: bool = True
-    """Of a repeated group: whether these are the states of its first occurrence."""
-    following: Part | None = None
-    """What comes after the group."""
-
-    @property
-    def until(self) -> Condition | None:
-        return None if self.group is None else self.group.until
-
-    def proceeding(self) -> Condition:
-        return extended(Always(), self.until)
-
-
-@dataclass(slots=True)
-class _Spot:
-    """A part in its sequence."""
-
-    part: Part
-    before: tuple[Part, ...]
-    following: Part | None
-    frame: _Frame
-
-    @property
-    def heads_group(self) -> bool:
-        return self.frame.group is not None and not self.before
-
-    @property
-    def heads_optional_group(self) -> bool:
-        group = self.frame.group
-        return group is not None and self.heads_group and self.frame.is_first and group.optional
-
-    @property
-    def repetition(self) -> Repetition:
-        return self.part.repetition or _ONCE
-
-    def taking(self) -> Condition:
-        return extended(_condition(self.part), self.frame.until)
-
-    def ignoring(self) -> Condition:
-        """What may lie between this part and the one before it."""
-        contiguity = self.part.contiguity
-        group = self.frame.group
-        if group is not None and self.heads_group:
-            contiguity = group.contiguity if self.frame.is_first else _inner(group)
-        return self._passed_over(contiguity)
-
-    def ignoring_inside(self) -> Condition:
-        """What may lie between two events of this part."""
-        group = self.frame.group
-        part = self.part if group is None or not self.heads_group else group
-        return extended(self._passed_over(_inner(part)), self.part.until)
-
-    def _passed_over(self, contiguity: Contiguity) -> Condition:
-        if contiguity is Contiguity.STRICT:
-            return never()
-        fits = _condition(self.part) if contiguity is Contiguity.RELAXED else inverse(Always())
-        return extended(inverse(fits), self.frame.until)
-
-
-def extended(condition: Condition, until: Condition | None) -> Condition:
-    """A condition that no longer holds once `until` does."""
-    return condition if until is None else both(inverse(until), condition)
-
-
-def _condition(part: Part) -> Condition:
-    return part.condition if isinstance(part, Stage) else Always()
-
-
-def _inner(part: Part) -> Contiguity:
-    return Contiguity.RELAXED if part.repetition is None else part.repetition.inner
 
 
 class _Compiler:
@@ -125,15 +43,15 @@ class _Compiler:
     def compile(self) -> Automaton:
         pattern = self._pattern
         end = self._state(END, Kind.FINAL)
-        start = self._sequence(pattern.parts, end, _Frame())
+        start = self._sequence(pattern.parts, end, Frame())
         start.kind = Kind.START
         names = tuple(dict.fromkeys(stage.name for stage in stages_of(pattern.parts)))
         return Automaton(start, tuple(self._states), names, pattern.within_ms, pattern.after_match)
 
-    def _sequence(self, parts: tuple[Part, ...], sink: State, frame: _Frame) -> State:
+    def _sequence(self, parts: tuple[Part, ...], sink: State, frame: Frame) -> State:
         following = frame.following
         for index in range(len(parts) - 1, -1, -1):
-            spot = _Spot(parts[index], parts[:index], following, frame)
+            spot = Spot(parts[index], parts[:index], following, frame)
             part = spot.part
             if isinstance(part, Stage) and part.absence is not None:
                 sink = self._absent(spot, part, sink)
@@ -144,7 +62,7 @@ class _Compiler:
 
     # Stages that must not occur.
 
-    def _absent(self, spot: _Spot, stage: Stage, sink: State) -> State:
+    def _absent(self, spot: Spot, stage: Stage, sink: State) -> State:
         forbidden = spot.taking()
         if stage.absence is Absence.BEFORE_NEXT_STAGE:
             limited = stage.gap_ms is not None or self._pattern.within_ms is not None
@@ -169,7 +87,7 @@ class _Compiler:
             stop.take(stop, forbidden)
         return stop
 
-    def _forbidden_before(self, spot: _Spot) -> list[tuple[str, Condition]]:
+    def _forbidden_before(self, spot: Spot) -> list[tuple[str, Condition]]:
         """What must not occur until this part has: it may lie before optional parts."""
         found = []
         for part in reversed(spot.before):
@@ -180,11 +98,11 @@ class _Compiler:
                 found.append((part.name, extended(part.condition, spot.frame.until)))
         return found
 
-    def _add_stops_before(self, spot: _Spot, state: State) -> None:
+    def _add_stops_before(self, spot: Spot, state: State) -> None:
         for name, forbidden in self._forbidden_before(spot):
             state.proceed(self._stop(name, forbidden), forbidden)
 
-    def _add_stop_after(self, spot: _Spot, state: State) -> None:
+    def _add_stop_after(self, spot: Spot, state: State) -> None:
         """A part that goes on being repeated must see what is forbidden after it, too."""
         after = spot.following
         if isinstance(after, Stage) and after.absence is Absence.BEFORE_NEXT_STAGE:
@@ -193,7 +111,7 @@ class _Compiler:
 
     # Parts that occur.
 
-    def _present(self, spot: _Spot, sink: State) -> State:
+    def _present(self, spot: Spot, sink: State) -> State:
         repetition = spot.repetition
         if spot.part.repetition is None:
             first = self._once(spot, sink, sink, spot.ignoring(), spot.part.optional)
@@ -206,7 +124,7 @@ class _Compiler:
         return first
 
     def _times(
-        self, spot: _Spot, sink: State, proceeds_to: State, at_least: int, at_most: int
+        self, spot: Spot, sink: State, proceeds_to: State, at_least: int, at_most: int
     ) -> State:
         taking = extended(spot.taking(), spot.part.until)
         if spot.repetition.greedy and at_least != at_most:
@@ -219,7 +137,7 @@ class _Compiler:
         return self._once(spot, last, proceeds_to, spot.ignoring(), spot.part.optional)
 
     def _once(
-        self, spot: _Spot, sink: State, proceeds_to: State, ignoring: Condition, optional: bool,
+        self, spot: Spot, sink: State, proceeds_to: State, ignoring: Condition, optional: bool,
         *, again: bool = False,
     ) -> State:  # fmt: skip
         """The states of one occurrence; `again`: it is not the first one."""
@@ -243,7 +161,7 @@ class _Compiler:
         state.ignore(waiting, ignoring)
         return state
 
-    def _proceed_past(self, spot: _Spot, part: Stage, state: State, target: State) -> None:
+    def _proceed_past(self, spot: Spot, part: Stage, state: State, target: State) -> None:
         proceeding = spot.frame.proceeding()
         if not spot.repetition.greedy or part.until is None:
             state.proceed(target, proceeding)
@@ -251,7 +169,7 @@ class _Compiler:
         state.proceed(self._before_greed.get(target, target), both(proceeding, part.until))
         state.proceed(target, both(proceeding, inverse(part.until)))
 
-    def _loop(self, spot: _Spot, sink: State) -> State:
+    def _loop(self, spot: Spot, sink: State) -> State:
         part = spot.part
         if isinstance(part, Group):
             return self._group_loop(spot, part, sink)
@@ -286,24 +204,24 @@ class _Compiler:
             edge.condition = both(edge.condition, inverse(taking))
 
     def _group(
-        self, spot: _Spot, group: Group, sink: State, proceeds_to: State, optional: bool,
+        self, spot: Spot, group: Group, sink: State, proceeds_to: State, optional: bool,
         again: bool,
     ) -> State:  # fmt: skip
-        first = self._sequence(group.parts, sink, _Frame(group, not again, spot.following))
+        first = self._sequence(group.parts, sink, Frame(group, not again, spot.following))
         if optional:
             first.proceed(proceeds_to, spot.frame.proceeding())
         return first
 
-    def _group_loop(self, spot: _Spot, group: Group, sink: State) -> State:
+    def _group_loop(self, spot: Spot, group: Group, sink: State) -> State:
         around = self._state(_GROUP)
-        first = self._sequence(group.parts, around, _Frame(group, False, spot.following))
+        first = self._sequence(group.parts, around, Frame(group, False, spot.following))
         first.proceed(sink, spot.frame.proceeding())
         around.proceed(first, spot.frame.proceeding())
         return first
 
     # States.
 
-    def _without_nots(self, spot: _Spot, sink: State) -> State:
+    def _without_nots(self, spot: Spot, sink: State) -> State:
         """Once an optional part has occurred, what was forbidden before it is allowed again."""
         forbidden = {name for name, _ in self._forbidden_before(spot)}
         if not forbidden or not spot.part.optional:

@@ -18,6 +18,7 @@ def native_frame(scan: Scan) -> Callable[[Any, bool], Any]:
             raise Unsupported(
                 f"{'.'.join(scan.path)} cannot be read as a {'stream' if streaming else 'batch'}"
             )
-        return found
+        # By number: in Spark, names with dots or in another case may mean other columns.
+        return found.toDF(*(f"c{at}" for at in range(len(found.columns))))
 
     return frame

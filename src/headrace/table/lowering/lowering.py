@@ -54,6 +54,8 @@ class Lowering:
         self._rules = rules
         self._describe = describe
         self._done: dict[int, tuple[Relation, int]] = {}
+        self.beside: list[int] = []
+        """Sinks that the query has besides its own: of rows that could not be read."""
 
     def node(self, relation: Relation) -> int:
         """The node whose records are the relation's changes."""

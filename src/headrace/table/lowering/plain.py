@@ -5,6 +5,7 @@ from __future__ import annotations
 from headrace.core.expressions import Call
 from headrace.core.source import CollectionSpec, FrameSpec, OnDriver
 from headrace.errors import Unsupported
+from headrace.graph.nodes import SinkNode
 from headrace.graph.relations import (
     LEFT,
     AssignWatermark,
@@ -45,7 +46,7 @@ def scan(lowering: Lowering, relation: Scan) -> int:
             spec = FrameSpec(
                 OnDriver(native_frame(relation)), relation.types, relation.source.bounded, name
             )
-        node = lowering.source(name, spec)
+        node = _without_bad_rows(lowering, relation, lowering.source(name, spec))
     if relation.primary_key is None or not _is_normalized(lowering, relation):
         return node
     if relation.source.changelog.updates_before:
@@ -56,6 +57,20 @@ def scan(lowering: Lowering, relation: Scan) -> int:
         relation.types, ttl_ms=lowering.settings.ttl_ms, **lowering.changes(relation)
     )
     return lowering.operator("ChangelogNormalize", (keyed,), operator)
+
+
+def _without_bad_rows(lowering: Lowering, relation: Scan, node: int) -> int:
+    """Rows that could not be read go their own way, if the source lets them pass."""
+    name = ".".join(relation.path)
+    bad_rows = relation.source.bad_rows(name)
+    if bad_rows is None:
+        return node
+    if bad_rows.keep is not None:
+        sink = bad_rows.keep
+        lowering.beside.append(
+            lowering.builder.add(SinkNode, f"Bad rows of {name}", (node,), operator=sink)
+        )
+    return lowering.operator(f"Good rows of {name}", (node,), bad_rows.take_out)
 
 
 def _is_normalized(lowering: Lowering, relation: Scan) -> bool:
