@@ -107,6 +107,13 @@ def append_only(case: Case) -> bool:
                ("rows", "rows_after_restore") for row in table.get(name, ()))  # fmt: skip
 
 
+LATE = (
+    "prog/WindowAggregate/window-aggregate-tumble", "prog/WindowAggregate/window-aggregate-hop",
+    "prog/WindowAggregate/window-aggregate-cumulate", "prog/WindowJoin/",
+    "prog/GroupWindowAggregate/group-window-aggregate-session-event-time",
+    "prog/TemporalSort/temporal-sort-rowtime",
+)  # fmt: skip
+"""Cases with rows that come after the watermark: a native query has all rows at once."""
 NATIVE = [case for case in RUN if append_only(case)]
 
 
@@ -114,7 +121,11 @@ def native_lines(case: Case) -> list[str]:
     env = sql_cases.environment(case, per_record=False)
     relation = relation_of(env, case)
     row = RowType(relation.schema)
-    query = with_frames(relation.input if isinstance(relation, Insert) else relation)
+    query = with_frames(relation)
+    if isinstance(query, Insert):
+        # Only for its checks: what the sink demands may be more than Spark can do.
+        env._execution._write(env._execution.frames(), query)
+        query = query.input
     rows: list[Any] = []
     client = env._execution._collect_native(query, rows.extend, case["id"])
     client.get_job_execution_result().result()
@@ -124,6 +135,10 @@ def native_lines(case: Case) -> list[str]:
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("case", NATIVE, ids=lambda case: case["id"])
 def test_result_as_a_native_query(case: Case) -> None:
+    if case["id"].startswith(LATE):
+        pytest.skip("it has late rows, and none are late when all are there at once")
+    if case["id"] in FORGOTTEN:
+        pytest.skip("there are no watermarks when all rows are there at once")
     try:
         got = native_lines(case)
     except NotNative as reason:

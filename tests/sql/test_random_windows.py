@@ -97,3 +97,19 @@ def test_windows(
         pass
     rows = [row for part in parts for row in part]
     assert materialized(run.changes) == _expected(rows, window, query)
+
+
+@pytest.mark.parametrize("per_record", [False, True])
+def test_rows_before_1970_meet_in_an_interval_join(per_record: bool) -> None:
+    times = (-310_478_399_999, -1, 0, 7000)
+    changes = tuple(((0, 1, at, ms * NANOS_PER_MS),) for at, ms in enumerate(times))
+    env = environment({"w": Changes("append", changes)}, per_record, 1)
+    env.execute_sql(TABLE.replace("'1' HOUR", "'40000' DAY"))
+    text = "SELECT x.v, y.v FROM w x JOIN w y ON x.k = y.k AND x.ts = y.ts"
+    execution = env._execution
+    node = execution.lower(execution.optimized(env._session.query_text(text)))
+    env._env.builder.add(SinkNode, "out", (node,), operator=CollectOperator())
+    run = Run(env, frozenset())
+    for _ in run.batches():
+        pass
+    assert materialized(run.changes) == Counter((at, at) for at in range(len(times)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from headrace.core.job_status import JobStatus
@@ -96,7 +97,8 @@ class Jobs:
     def wait(self) -> None:
         """Wait until all have ended, however they end."""
         for job in self:
-            job.client.get_job_execution_result().exception()
+            with suppress(Exception):  # `newly_failed` tells of those that failed
+                job.client.get_job_execution_result().result()
 
     def cancel_all(self) -> None:
         for job in self.running():

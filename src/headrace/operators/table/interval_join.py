@@ -73,7 +73,7 @@ class IntervalJoinOperator(TableOperator):
         self.condition.close()
 
     def _now(self) -> int:
-        return max(0, self.ctx.watermark) if self.times else self.ctx.processing_time()
+        return self.ctx.watermark if self.times else self.ctx.processing_time()
 
     def _kept_until(self, side: int, time: int) -> int:
         """The last moment at which a partner that is not late may come."""

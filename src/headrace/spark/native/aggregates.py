@@ -7,6 +7,7 @@ from pyspark.sql import Window as SparkWindow
 from pyspark.sql.functions import expr
 
 from headrace.core.expressions import AggregateCall, SortKey
+from headrace.core.logical_types import is_proctime
 from headrace.graph.relations import Aggregate, Deduplicate, Over, Rank
 from headrace.spark.native.expressions import column, written
 from headrace.spark.native.frames import Frames, ordering
@@ -104,6 +105,7 @@ def _grouping(call: AggregateCall, keys: tuple[int, ...], chosen: tuple[int, ...
 
 
 def over(frames: Frames, relation: Over) -> DataFrame:
+    _check_order(relation, relation.order)
     frame = frames.frame(relation.input)
     width = len(relation.input.schema)
     window = _window_text(relation.partition, relation.order)
@@ -176,7 +178,14 @@ def _with_rank(
     frames: Frames, relation: Rank | Deduplicate, partition: tuple[int, ...],
     order: tuple[SortKey, ...], function: str,
 ) -> DataFrame:  # fmt: skip
+    _check_order(relation, order)
     frame = frames.frame(relation.input)
     window = SparkWindow.partitionBy(*map(column, partition)).orderBy(*map(ordering, order))
     number = expr(_RANKS[function]).over(window).cast("bigint")
     return frame.withColumn(column(len(relation.input.schema)), number)
+
+
+def _check_order(relation: Over | Rank | Deduplicate, order: tuple[SortKey, ...]) -> None:
+    """Processing time means the order in which rows come, and Spark's have none."""
+    if any(is_proctime(relation.input.types[key.column]) for key in order):
+        raise NotNative("rows are taken in the order they come")

@@ -20,7 +20,7 @@ from headrace.core.expressions import (
     columns_of,
     shifted,
 )
-from headrace.core.logical_types import INT, LogicalType
+from headrace.core.logical_types import INT, LogicalType, RowType
 from headrace.core.table_columns import from_arrow, to_arrow
 from headrace.operators.table.batched_calls import column_call
 from headrace.operators.table.compiled import Compiled, compiled_value
@@ -64,9 +64,16 @@ class Expressions:
                 types = [argument.type for argument in arguments]
                 if not all(is_held_as_meant(type) for type in (*types, expression.type)):
                     return None
-                texts = [self.text(argument) for argument in arguments]
+                texts = [self._argument(argument) for argument in arguments]
                 return written(function.spark, texts, types, expression.type)
         return None
+
+    def _argument(self, expression: Expression) -> str:
+        """A row that a call makes gets the names of its type: fields are asked for by name."""
+        text = self.text(expression)
+        if isinstance(expression, Call) and isinstance(expression.type, RowType):
+            return f"CAST({text} AS {spark_type(expression.type)})"
+        return text
 
     def _call_of_python(self, expression: Expression) -> str:
         used = sorted(columns_of(expression))
