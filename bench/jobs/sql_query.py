@@ -14,15 +14,15 @@ from pyflink.table.udf import udf
 PARALLELISM = "2"
 RESULT_MARK = "BENCH-RESULT "
 READINGS = """CREATE TABLE readings (
-    name STRING, number BIGINT, amount DOUBLE, millis BIGINT,
-    at AS TO_TIMESTAMP_LTZ(millis, 3),
-    WATERMARK FOR at AS at - INTERVAL '2' SECOND
+    name STRING, num BIGINT, amount DOUBLE, millis BIGINT,
+    ts AS TO_TIMESTAMP_LTZ(millis, 3),
+    WATERMARK FOR ts AS ts - INTERVAL '2' SECOND
 ) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')"""
 QUERIES = {
     "window": (
         "name STRING, start_time TIMESTAMP(3), total DOUBLE, records BIGINT",
         """SELECT name, window_start, SUM(amount), COUNT(*)
-           FROM TABLE(TUMBLE(TABLE readings, DESCRIPTOR(at), INTERVAL '10' SECOND))
+           FROM TABLE(TUMBLE(TABLE readings, DESCRIPTOR(ts), INTERVAL '10' SECOND))
            GROUP BY name, window_start, window_end""",
     ),
     "group": (
@@ -31,7 +31,7 @@ QUERIES = {
     ),
     "udf": (
         "name STRING, `value` BIGINT",
-        "SELECT name, scaled(number, amount) FROM readings",
+        "SELECT name, scaled(num, amount) FROM readings",
     ),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from headrace.connectors.tables.file_paths import absolute_path
 from headrace.connectors.tables.line_reading import (
     DEAD_LETTER,
     FAIL,
@@ -85,7 +86,7 @@ def _bad_rows(options: Options, ignores: bool) -> tuple[str, str | None]:
             f"'ignore-parse-errors' and 'bad-rows' = '{wanted}' exclude each other",
             hint="The first makes bad values NULL, the second takes whole rows out.",
         )
-    return (NULL_FIELDS if ignores else wanted), path
+    return (NULL_FIELDS if ignores else wanted), None if path is None else absolute_path(path)
 
 
 def _character(options: Options, name: str, default: str | None = None) -> str | None:

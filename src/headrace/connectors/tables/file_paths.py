@@ -71,6 +71,12 @@ def local_file(path: str) -> Path | None:
     return None if re.match(r"\w[\w+.-]*://", local) else Path(local)
 
 
+def absolute_path(path: str) -> str:
+    """A relative path is relative to the program's folder, wherever Spark was started."""
+    local = local_file(path)
+    return path if local is None else str(local.absolute())
+
+
 def check_there(path: str, *, watched: bool) -> None:
     """Refuse to read what is not there."""
     local = local_file(path)

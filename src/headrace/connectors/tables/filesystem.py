@@ -11,6 +11,7 @@ from headrace.connectors.tables.file_formats import TableFormat, table_format
 from headrace.connectors.tables.file_paths import (
     DEFAULT_PARTITION,
     METADATA,
+    absolute_path,
     check_there,
     metadata_text,
     partition_text,
@@ -256,7 +257,7 @@ class FileSystemConnector(TableConnector):
             spark_type(column.type)
         in_files = tuple(each for each in row.fields if each.name not in table.partition_keys)
         return {
-            "path": given.required("path"),
+            "path": absolute_path(given.required("path")),
             "row": row,
             "format": table_format(given, RowType(in_files)),
             "partition_keys": table.partition_keys,
