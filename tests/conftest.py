@@ -17,6 +17,9 @@ DOOR, ROOM = Path(__file__), ROOT / "pyproject.toml"
 
 LONGEST_FIRST = (
     "test_kill_matrix.py",
+    "test_sql_cases_on_spark.py",
+    "test_nexmark.py",
+    "test_sql_faults.py",
     "test_damaged_state.py",
     "test_rocksdb_backend.py",
     "test_suites_on_rocksdb.py",
@@ -25,6 +28,8 @@ LONGEST_FIRST = (
     "test_savepoints.py",
     "test_faults.py",
     "test_upgrades.py",
+    "test_table_connectors.py",
+    "test_random_queries_on_spark.py",
 )
 """Files that take a minute or more. Two processes share the files in the order of collection: a
 long one that comes last would leave one of them idle."""
