@@ -112,7 +112,7 @@ def everything(examples: Path, tmp_path_factory: pytest.TempPathFactory) -> Ever
                 made.add(script)
         shim.install()
         try:
-            for name in PRINTING:
+            for name in (each for each in PRINTING if each.startswith("datastream/")):
                 made.add(examples / f"{name}.py")
         finally:
             shim.uninstall()
