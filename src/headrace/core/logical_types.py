@@ -35,7 +35,7 @@ class LogicalType:
 
     def name(self) -> str:
         """The type without its nullability."""
-        raise NotImplementedError
+        return type(self).__name__.removesuffix("Type").upper()
 
     def __str__(self) -> str:
         return self.name() if self.nullable else f"{self.name()} NOT NULL"

@@ -175,7 +175,10 @@ class TableSink(ABC):
 
     def operator(self) -> Any:
         """The `headrace.core.operator.Operator` that writes rows."""
-        raise NotImplementedError
+        raise Unsupported(
+            f"{type(self).__name__} only writes the result of queries over tables that end",
+            hint="Override operator() to write rows of streams, too.",
+        )
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -14,7 +15,7 @@ from headrace.table.tableau import shown
 Texts = tuple[str, ...]
 
 
-class KeptRows:
+class KeptRows(ABC):
     """Takes changes in and gives rows of texts."""
 
     heads: tuple[str, ...]
@@ -30,14 +31,17 @@ class KeptRows:
     def _texts(self, change: tuple[Any, ...]) -> Texts:
         return tuple(map(shown, change[1:], self._types))
 
+    @abstractmethod
     def add(self, change: tuple[Any, ...]) -> None:
-        raise NotImplementedError
+        """Take a change in."""
 
+    @abstractmethod
     def rows(self) -> Iterable[Texts]:
-        raise NotImplementedError
+        """What is shown now."""
 
+    @abstractmethod
     def __len__(self) -> int:
-        raise NotImplementedError
+        """How many rows are shown."""
 
     def last(self, count: int) -> list[Texts]:
         return list(islice(self.rows(), max(0, len(self) - count), None))

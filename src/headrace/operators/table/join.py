@@ -7,6 +7,8 @@ brings it again.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from headrace.core.expressions import Expression
 from headrace.core.operator import Batch, Context
 from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
@@ -75,14 +77,15 @@ class _TwoSidedOperator(ChangingOperator):
                 self._take(side, UPDATE_BEFORE, old, partners, out)
         self._take(side, kind, values, others.matching(seen_from(side, values)), out)
 
+    @abstractmethod
     def _take(
         self, side: int, kind: int, values: Values, partners: list[Partner], out: list[Row]
     ) -> None:
-        raise NotImplementedError
+        """Handle a row that has these partners."""
 
+    @abstractmethod
     def _take_alone(self, side: int, kind: int, values: Values, out: list[Row]) -> None:
         """Handle a row whose key equals nothing, so that it need not be remembered either."""
-        raise NotImplementedError
 
 
 class JoinOperator(_TwoSidedOperator):

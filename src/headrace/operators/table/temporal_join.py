@@ -7,6 +7,7 @@ they ask for is known. By the clock, the latest row is the only version there is
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from bisect import bisect_right
 from typing import Any
 
@@ -58,11 +59,13 @@ class _TemporalJoin(TableOperator):
             raise RecordFailure(error, "temporal join", row, key) from error
         self.emit_rows(out)
 
+    @abstractmethod
     def _take_left(self, key: Any, row: Row, out: list[Row]) -> None:
-        raise NotImplementedError
+        """Handle a row that asks for a version."""
 
+    @abstractmethod
     def _take_right(self, key: Any, row: Row, out: list[Row]) -> None:
-        raise NotImplementedError
+        """Handle a version."""
 
     def _join(self, key: Any, left: Row, version: Row | None, out: list[Row]) -> None:
         """Emit a left row with a version, if there is one that has not been deleted."""

@@ -5,6 +5,7 @@ Here are windows that a row belongs to one of: TUMBLE, and windows that rows car
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
@@ -69,9 +70,9 @@ class _WholeWindowOperator(WindowAggregateBase):
         super().open(ctx)
         self._windows: MapState[TimeSpan, Contents] = ctx.keyed_state(_WINDOWS)  # type: ignore[assignment]
 
+    @abstractmethod
     def by_window(self, rows: list[Row]) -> dict[TimeSpan, list[Row]]:
         """The rows by the window they belong to."""
-        raise NotImplementedError
 
     def take(self, side: int, key: Any, rows: list[Row], reached: int) -> None:
         windows = self._windows

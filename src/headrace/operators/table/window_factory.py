@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from headrace.core.expressions import AggregateCall
 from headrace.core.operator import Operator
@@ -17,7 +18,7 @@ from headrace.operators.table.sliced_aggregate import (
 from headrace.operators.table.window_aggregate import TumblingAggregateOperator
 from headrace.operators.table.window_spec import WindowSpec
 
-_BY_KIND = {
+_BY_KIND: dict[str, Any] = {
     "tumble": TumblingAggregateOperator,
     "hop": HoppingAggregateOperator,
     "cumulate": CumulatingAggregateOperator,
@@ -47,6 +48,7 @@ def window_aggregate_operator(
             calls, window, time=time, properties=properties, emit=emit, retracts=retracts,
             per_record=per_record, emits_before=emits_before, zone=zone,
         )  # fmt: skip
-    return _BY_KIND[window.kind](
+    operator: Operator = _BY_KIND[window.kind](
         calls, window, time=time, properties=properties, retracts=retracts, zone=zone
     )
+    return operator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from headrace.core.operator import (
@@ -60,10 +61,10 @@ class WindowedTableOperator(TableOperator):
                 raise RecordFailure(error, self.step, rows[-1], key) from error
         self.flush()
 
+    @abstractmethod
     def take(self, side: int, key: Any, rows: list[Row], reached: int) -> None:
         """Take rows of the current key in; windows whose last millisecond is not after `reached`
         are over."""
-        raise NotImplementedError
 
     def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
         """Let the windows fire that are over at `timestamp`, not before."""
@@ -74,9 +75,9 @@ class WindowedTableOperator(TableOperator):
             raise RecordFailure(error, self.step, f"timer at {timestamp}", key) from error
         self.flush()
 
+    @abstractmethod
     def fire(self, key: Any, first_end: int, last_end: int) -> None:
         """Answer for the windows of the current key that end in that span, both ends included."""
-        raise NotImplementedError
 
     def reached(self) -> int:
         """How far local time has come; rows before it can be late. By the clock nothing is."""

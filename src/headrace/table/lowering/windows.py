@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from headrace.core.expressions import Column, Expression
 from headrace.core.logical_types import is_proctime
 from headrace.graph.relations import Window, WindowAggregate, WindowTable
@@ -25,7 +27,7 @@ from headrace.table.lowering.keyed import window_zone
 from headrace.table.lowering.lowering import Lowering
 
 _COUNTED = ("count_tumble", "count_slide")
-_SHARED = {
+_SHARED: dict[str, Any] = {
     "tumble": TumblingAggregateOperator,
     "hop": HoppingAggregateOperator,
     "cumulate": CumulatingAggregateOperator,
@@ -95,11 +97,12 @@ def _aggregation(lowering: Lowering, relation: WindowAggregate) -> WindowAggrega
             relation.calls, spec, time=time, properties=relation.properties, emit=emit,
             retracts=retracts, zone=zone, **lowering.changes(relation),
         )  # fmt: skip
-    operator = _SHARED[relation.window.kind]
-    return operator(
+    make = _SHARED[relation.window.kind]
+    operator: WindowAggregateBase = make(
         relation.calls, spec, time=time, properties=relation.properties, retracts=retracts,
         zone=zone,
     )  # fmt: skip
+    return operator
 
 
 def _emit_options(lowering: Lowering) -> EmitOptions:
