@@ -82,7 +82,10 @@ def _run(
 ) -> JobOutput:
     """Each row is a micro-batch; before the rows after the restore the clock moves on an hour."""
     settings = env._env._graph_settings()
-    physical = plan(env._env.builder.peek("case", **settings))
+    graph = env._env.builder.peek("case", **settings)
+    # Uids follow from meanings: these must be the same in every process.
+    assert not any(" at 0x" in node.meaning for node in graph)
+    physical = plan(graph)
     output = JobOutput(physical)
     clock = ManualClock(_START)
     engine = MemoryEngine(physical, output.handle, clock=clock)

@@ -31,6 +31,8 @@ class Node:
     slot_sharing_group: str | None = None
     chaining: str = "always"  # "always", "head": starts a chain, "never"
     description: str | None = None
+    meaning: str = ""
+    """What a part of a query computes: with another meaning it is another operator."""
 
     @property
     def virtual(self) -> bool:

@@ -10,11 +10,14 @@ _LOG = logging.getLogger("headrace")
 
 
 def warn_of_missing_uids(plan: PhysicalPlan) -> None:
-    """Name the operators that keep state and have no uid of their own."""
+    """Name the operators that keep state and have no uid of their own.
+
+    Those of a query cannot be given one: theirs follows from the query's text.
+    """
     nameless = [
         f"{vertex.name!r}" + (f" ({vertex.origin})" if vertex.origin else "")
         for vertex in plan.vertices.values()
-        if vertex.generated_uid and vertex.operator is not None
+        if vertex.generated_uid and not vertex.of_query and vertex.operator is not None
         and (vertex.operator.keyed or vertex.operator.checkpointed)
     ]  # fmt: skip
     if nameless:

@@ -115,6 +115,7 @@ def _vertices(
             slot_sharing_group=node.slot_sharing_group or "default",
             origin=node.origin,
             generated_uid=node.generated_uid,
+            of_query=bool(node.meaning),
             tag_types=tags[node_id],
         )
     return vertices

@@ -52,6 +52,8 @@ class Vertex:
     slot_sharing_group: str = "default"
     origin: Origin | None = None
     generated_uid: bool = False
+    of_query: bool = False
+    """Whether it is part of a query, whose text the uid follows from."""
     tag_types: Mapping[str, TypeInformation] = field(default_factory=dict)
 
 

@@ -66,7 +66,7 @@ def _lost(
     uid, name = operator["uid"], operator["name"]
     why = "no operator of the job has this uid"
     if operator["generated_uid"]:
-        why = "it had no uid of its own, and its place in the graph has changed"
+        why = "it had no uid of its own, and its query or its place in the graph has changed"
     known = {each["uid"] for each in metadata.operators}
     alike = [vertex.uid for vertex in plan.vertices.values()
              if vertex.name == name and vertex.uid not in known]  # fmt: skip
@@ -178,8 +178,9 @@ def require_match(metadata: SavepointMetadata, plan: PhysicalPlan, place: str) -
     names = ", ".join(f"{operator['name']!r} (uid {operator['uid']})" for operator in lost)
     generated = [operator for operator in lost if operator["generated_uid"]]
     why = (
-        " Operators without a uid of their own are recognised by their place in the graph, which "
-        "has changed: give them uids, with .uid(...), before the next savepoint."
+        " Operators without a uid of their own are recognised by their place in the graph, those "
+        "of SQL by their query, which has changed: give operators of the DataStream API uids, with "
+        ".uid(...), before the next savepoint."
         if generated else ""
     )  # fmt: skip
     raise IncompatibleState(

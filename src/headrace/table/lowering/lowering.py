@@ -15,9 +15,10 @@ from headrace.core.source import SourceSpec
 from headrace.core.table_connector import ChangelogMode
 from headrace.datastream.graph_builder import GraphBuilder
 from headrace.errors import Unsupported
-from headrace.graph.nodes import OperatorNode, PartitionNode, SourceNode, UnionNode
+from headrace.graph.nodes import Node, OperatorNode, PartitionNode, SourceNode, UnionNode
 from headrace.graph.relations import Relation
 from headrace.plan.relational.changelog import Traits
+from headrace.plan.relational.explain import line
 from headrace.table.lowering.row_keys import check_key_types, key_of_columns, key_of_expressions
 
 Rule = Callable[["Lowering", Any], int]
@@ -46,14 +47,14 @@ class Lowering:
 
     def __init__(
         self, builder: GraphBuilder, settings: LoweringSettings, traits: Traits,
-        rules: Mapping[type[Relation], Rule], describe: Callable[[Relation], str] | None = None,
+        rules: Mapping[type[Relation], Rule],
     ):  # fmt: skip
         self.builder = builder
         self.settings = settings
         self.traits = traits
         self._rules = rules
-        self._describe = describe
         self._done: dict[int, tuple[Relation, int]] = {}
+        self._being_lowered: list[Relation] = []
         self.beside: list[int] = []
         """Sinks that the query has besides its own: of rows that could not be read."""
 
@@ -65,7 +66,9 @@ class Lowering:
             rule = self._rules.get(type(relation))
             if rule is None:
                 raise Unsupported(f"{type(relation).__name__} cannot be run as a stream")
+            self._being_lowered.append(relation)
             known = self._done[id(relation)] = relation, rule(self, relation)
+            self._being_lowered.pop()
         return known[1]
 
     def mode(self, relation: Relation) -> ChangelogMode:
@@ -88,18 +91,22 @@ class Lowering:
 
     # Nodes.
 
+    def add(self, kind: type[Node], name: str, inputs: Sequence[int] = (), **fields: Any) -> int:
+        """A node of the relation being lowered, which its generated uid follows from."""
+        relation = self._being_lowered[-1]
+        meaning = f"{line(relation)}: {', '.join(map(str, relation.types))}"
+        return self.builder.add(kind, name, inputs, meaning=meaning, **fields)
+
     def source(self, name: str, spec: SourceSpec) -> int:
-        return self.builder.add(SourceNode, f"Source: {name}", spec=spec)
+        return self.add(SourceNode, f"Source: {name}", spec=spec)
 
     def operator(
         self, name: str, inputs: Sequence[int], operator: Operator, parallelism: int | None = None
     ) -> int:
-        return self.builder.add(
-            OperatorNode, name, inputs, operator=operator, parallelism=parallelism
-        )
+        return self.add(OperatorNode, name, inputs, operator=operator, parallelism=parallelism)
 
     def exchanged(self, node: int, exchange: Exchange) -> int:
-        return self.builder.add(PartitionNode, "Exchange", (node,), exchange=exchange)
+        return self.add(PartitionNode, "Exchange", (node,), exchange=exchange)
 
     def by_columns(
         self, node: int, columns: Sequence[int], types: Sequence[LogicalType], what: str
@@ -119,4 +126,4 @@ class Lowering:
         return self.exchanged(node, Global())
 
     def united(self, nodes: Sequence[int]) -> int:
-        return nodes[0] if len(nodes) == 1 else self.builder.add(UnionNode, "Union", tuple(nodes))
+        return nodes[0] if len(nodes) == 1 else self.add(UnionNode, "Union", tuple(nodes))

@@ -68,7 +68,7 @@ def _without_bad_rows(lowering: Lowering, relation: Scan, node: int) -> int:
     if bad_rows.keep is not None:
         sink = bad_rows.keep
         lowering.beside.append(
-            lowering.builder.add(SinkNode, f"Bad rows of {name}", (node,), operator=sink)
+            lowering.add(SinkNode, f"Bad rows of {name}", (node,), operator=sink)
         )
     return lowering.operator(f"Good rows of {name}", (node,), bad_rows.take_out)
 

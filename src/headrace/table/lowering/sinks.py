@@ -32,7 +32,7 @@ def insert(lowering: Lowering, relation: Insert) -> int:
     elif lowering.mode(relation.input).updates_before and not accepted.updates_before:
         dropping = DropUpdateBeforeOperator(relation.primary_key)
         node = lowering.operator("DropUpdateBefore", (node,), dropping)
-    return lowering.builder.add(
+    return lowering.add(
         SinkNode, f"Sink: {'.'.join(relation.path)}", (node,), operator=relation.sink.operator()
     )
 
