@@ -103,7 +103,7 @@ if __name__ == "__main__":
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--bytes", action="store_true")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         found = (
             bytes_written(1_000_000, Path(place))
             if given.bytes

@@ -137,5 +137,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--keys", type=int, default=5_000_000)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         print(json.dumps(measure(arguments.keys, Path(place))))

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from headrace.core.logical_types import CHARACTERS, TIMESTAMPS, LogicalType
+from headrace.core.logical_types import CHARACTERS, INTEGERS, TIMESTAMPS, LogicalType
 from headrace.sql.functions.spark_forms import constant_text, is_count
 
 _PATTERN = re.compile(r"(?:[yuMdHhmsSaE]+|[^A-Za-z\[\]{}#']|'[^']*')*")
@@ -23,6 +23,18 @@ def date_format(
         return None
     # Spark writes "y" of a year with as many digits as it has, and of "S" at most nine.
     return f"date_format({texts[0]}, {texts[1]})"
+
+
+_SINCE_1970 = {"0": "timestamp_seconds", "3": "timestamp_millis", "6": "timestamp_micros"}
+
+
+def instant_of_number(
+    texts: Sequence[str], types: Sequence[LogicalType], _result: LogicalType
+) -> str | None:
+    function = _SINCE_1970.get(texts[1] if len(texts) > 1 else "3")
+    if function is None or not isinstance(types[0], INTEGERS):
+        return None
+    return f"{function}({texts[0]})"
 
 
 def split_index(

@@ -291,9 +291,11 @@ FUNCTIONS = (
         nullable=True,
         meaning=temporal.to_timestamp_ltz,
         by_type=True,
+        spark=spark_texts.instant_of_number,
         examples=(
             example(1000, gives=1_000_000_000),
             example(1000, 0, gives=1_000_000_000_000),
+            example(-1500, 3, gives=-1_500_000_000),
             example("1970-01-01 09:00:00", "yyyy-MM-dd HH:mm:ss", "Asia/Tokyo", gives=0),
         ),
     ),
