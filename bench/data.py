@@ -16,6 +16,8 @@ SEED = 20_260_101
 WRITE_BATCH = 100_000
 FIRST_MS = 1_699_999_980_000  # a whole minute
 OUT_OF_ORDER_MS = 2_000
+FIRST_PRICE = 1_000_000
+PRICE_STEPS = (-3, -2, -1, 1, 2, 3)
 WORDS = ("river", "mill", "wheel", "sluice", "weir", "channel", "gate", "flow", "stone", "pond")
 
 
@@ -47,6 +49,18 @@ def reading_lines(records: int, keys: int, span_ms: int) -> Iterator[str]:
         yield f"{line.rstrip()},{turn - rng.randrange(OUT_OF_ORDER_MS)}\n"
 
 
+def price_lines(records: int, keys: int, span_ms: int) -> Iterator[str]:
+    """CSV lines `symbol,price,time`: a random walk of whole numbers for each symbol, in order."""
+    rng = random.Random(SEED)
+    symbols = [f"symbol{number}" for number in range(keys)]
+    prices = dict.fromkeys(symbols, FIRST_PRICE)
+    for first in range(0, records, keys):
+        rng.shuffle(symbols)
+        for number, symbol in enumerate(symbols[: records - first], start=first):
+            prices[symbol] += rng.choice(PRICE_STEPS)
+            yield f"{symbol},{prices[symbol]},{FIRST_MS + number * span_ms // records}\n"
+
+
 def cards(records: int, keys: int) -> Path:
     """One CSV file of card records."""
     return _file(f"cards-{records}-{keys}.csv", card_lines(records, keys), records)
@@ -67,6 +81,12 @@ def readings_in_files(records: int, keys: int, span_ms: int, rows_per_file: int)
     """The same records as `readings`, as a directory of files."""
     lines = reading_lines(records, keys, span_ms)
     return _files(f"readings-{records}-{keys}-{span_ms}", lines, records, rows_per_file)
+
+
+def prices(records: int, keys: int, span_ms: int) -> Path:
+    """One CSV file of prices, each symbol's in order of time."""
+    lines = price_lines(records, keys, span_ms)
+    return _file(f"prices-{records}-{keys}-{span_ms}.csv", lines, records)
 
 
 def text(records: int) -> Path:

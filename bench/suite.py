@@ -11,6 +11,7 @@ from bench import data
 from bench.engines import Engine, Run, headrace, pyflink, run, spark
 from bench.figures import Bar, Check, Outcome, ratio
 from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings, whole_runs
+from bench.pattern_suite import match_recognize, patterns_growth
 from bench.recovery import recovery
 from bench.sql_suite import nexmark, nexmark_growth, single, sql_udf
 from bench.state_costs import checkpoints, savepoints
@@ -390,5 +391,15 @@ BENCHMARKS = (
     ),
     Benchmark(
         "sql_udf", "a scalar function in Python in SQL, against PyFlink's two modes", sql(sql_udf)
+    ),
+    Benchmark(
+        "match_recognize",
+        "falling then rising prices of 1k symbols in SQL, 500k rows, against Flink SQL",
+        sql(match_recognize),
+    ),
+    Benchmark(
+        "patterns_growth",
+        "cost per event and memory of a pattern in Python as the stream gets longer",
+        sql(patterns_growth),
     ),
 )

@@ -28,6 +28,9 @@ LONGEST_FIRST = (
     "test_savepoints.py",
     "test_faults.py",
     "test_upgrades.py",
+    "test_cep.py",
+    "test_match_recognize_on_spark.py",
+    "test_pattern_faults.py",
     "test_table_connectors.py",
     "test_random_queries_on_spark.py",
 )

@@ -18,7 +18,25 @@ READINGS = """CREATE TABLE readings (
     ts AS TO_TIMESTAMP_LTZ(millis, 3),
     WATERMARK FOR ts AS ts - INTERVAL '2' SECOND
 ) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')"""
+PRICES = """CREATE TABLE prices (
+    symbol STRING, price BIGINT, millis BIGINT,
+    ts AS TO_TIMESTAMP_LTZ(millis, 3),
+    WATERMARK FOR ts AS ts - INTERVAL '2' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')"""
 QUERIES = {
+    "match": (
+        "symbol STRING, high BIGINT, low BIGINT, falls BIGINT, up BIGINT, until_ms BIGINT",
+        """SELECT * FROM prices MATCH_RECOGNIZE (
+               PARTITION BY symbol ORDER BY ts
+               MEASURES A.price AS high, LAST(B.price) AS low, COUNT(B.price) AS falls,
+                   C.price AS up, C.millis AS until_ms
+               ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW
+               PATTERN (A B+ C)
+               DEFINE
+                   B AS (LAST(B.price, 1) IS NULL AND B.price < A.price)
+                       OR B.price < LAST(B.price, 1),
+                   C AS C.price > LAST(B.price))""",
+    ),
     "window": (
         "name STRING, start_time TIMESTAMP(3), total DOUBLE, records BIGINT",
         """SELECT name, window_start, SUM(amount), COUNT(*)
@@ -61,7 +79,8 @@ def seconds_of(query: str, path: str, sink: str) -> float:
     """From submitting the INSERT to its end."""
     env = environment()
     columns, select = QUERIES[query]
-    env.execute_sql(READINGS.format(path=path))
+    for table in (READINGS, PRICES):
+        env.execute_sql(table.format(path=path))
     env.execute_sql(f"CREATE TABLE answers ({columns}) WITH ('connector' = '{sink}')")
     env.create_temporary_function("scaled", scaled_function())
     start = time.perf_counter()
@@ -72,7 +91,7 @@ def seconds_of(query: str, path: str, sink: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("query", choices=QUERIES)
-    parser.add_argument("--input", required=True, help="a CSV file of readings")
+    parser.add_argument("--input", required=True, help="a CSV file of readings, or of prices")
     parser.add_argument("--warm-up", help="a small one, to run on twice first")
     parser.add_argument("--print", action="store_true", help="print results, do not discard them")
     args = parser.parse_args()

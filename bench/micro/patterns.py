@@ -1,14 +1,18 @@
 """What an event costs a pattern of three steps, and how much is kept, as the stream goes on.
 
 Needs no engine: `python -m bench.micro.patterns`. The same rate of events over more and more time:
-cost and state must not grow with the length of the stream.
+cost and state must not grow with the length of the stream. Events of the first two minutes are not
+counted: until then nothing is old enough to be given up.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import random
-import sys
+import resource
 import time
+from collections.abc import Iterator
 from itertools import islice
 
 from headrace.cep import CEP, Pattern
@@ -20,7 +24,9 @@ KEYS = 10_000
 BATCH = 50_000
 LENGTHS = (100_000, 1_000_000, 4_000_000)
 WITHIN_MS = 60_000
+NOT_COUNTED = 2 * WITHIN_MS
 SEED = 7
+RESULT_MARK, GROWTH_MARK = "BENCH-RESULT ", "BENCH-GROWTH "
 
 Event = tuple[int, int]
 """Key and amount; the number of the event is its time in milliseconds."""
@@ -38,29 +44,52 @@ def matched(events: DataStream) -> DataStream:
     return found.select(lambda match: match["small"][0][0])
 
 
-def measure(events: int) -> tuple[float, int, int]:
-    """Microseconds of CPU for each event, the keys with partial matches at the end, matches."""
+def all_events() -> Iterator[Event]:
     rng = random.Random(SEED)
-    source = ((rng.randrange(KEYS), rng.randrange(100)) for _ in range(events))
-    spent, sent, matches = 0.0, 0, 0
+    while True:
+        yield rng.randrange(KEYS), rng.randrange(100)
+
+
+def measure(events: int) -> tuple[float, int, int]:
+    """Seconds of CPU for the events, the keys with partial matches at the end, matches."""
+    source = all_events()
+    spent, matches = 0.0, 0
     with OperatorHarness(matched) as harness:
-        while batch := list(islice(source, BATCH)):
+        _send(harness, list(islice(source, NOT_COUNTED)), 0)
+        harness.take_outputs()
+        for sent in range(0, events, BATCH):
+            batch = list(islice(source, min(BATCH, events - sent)))
             start = time.process_time()
-            harness.send_all(batch, range(sent, sent + len(batch)))
-            sent += len(batch)
-            harness.advance_watermark(sent - 1)
+            _send(harness, batch, NOT_COUNTED + sent)
             spent += time.process_time() - start
             matches += len(harness.take_outputs())
         kept = len(harness.state_of("partial-matches"))
-    return spent / events * 1e6, kept, matches
+    return spent, kept, matches
 
 
-def main(lengths: tuple[int, ...] = LENGTHS) -> None:
-    print(f"{'events':>10} {'µs/event':>9} {'keys kept':>10} {'matches':>8}")
-    for events in lengths:
-        cost, kept, matches = measure(events)
-        print(f"{events:>10} {cost:>9.2f} {kept:>10} {matches:>8}", flush=True)
+def _send(harness: OperatorHarness, batch: list[Event], first: int) -> None:
+    harness.send_all(batch, range(first, first + len(batch)))
+    harness.advance_watermark(first + len(batch) - 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("lengths", type=int, nargs="*", default=LENGTHS, help="counts of events")
+    parser.add_argument("--figures", action="store_true", help="for programs, not for people")
+    args = parser.parse_args()
+    if not args.figures:
+        print(f"{'events':>10} {'µs/event':>9} {'keys kept':>10} {'matches':>8}")
+    for events in args.lengths:
+        seconds, kept, matches = measure(events)
+        cost = seconds / events * 1e6
+        if args.figures:
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            figures = {"microseconds": cost, "keys_kept": kept, "peak_mib": peak}
+            print(GROWTH_MARK + json.dumps(figures))
+            print(RESULT_MARK + json.dumps({"execute_seconds": seconds, "start_up_seconds": 0.0}))
+        else:
+            print(f"{events:>10} {cost:>9.2f} {kept:>10} {matches:>8}", flush=True)
 
 
 if __name__ == "__main__":
-    main(tuple(map(int, sys.argv[1:])) or LENGTHS)
+    main()

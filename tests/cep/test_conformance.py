@@ -43,7 +43,8 @@ def run(case: Case, *, restoring: bool) -> tuple[list[Found], list[tuple[Found, 
         if restoring:
             stored = pickle.loads(pickle.dumps(matches.pack(nfa.names)))
             nfa = _nfa(case)
-            matches = Matches.unpack(stored, nfa.numbers)
+            matches = Matches()
+            matches.unpack(stored, nfa.numbers)
     return found, timed_out
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import struct
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from headrace.cep import Pattern
 from headrace.common import Time
-from headrace.errors import InvalidArgument
-from tests.cep.cases import ROOT, Case, cases, pattern_of
+from headrace.errors import InvalidArgument, Unsupported
+from tests.cep.cases import Case, cases, pattern_of
 
 
 def pattern() -> Pattern:
@@ -36,7 +39,26 @@ def test_any_pattern_can_be_drawn(case: Case) -> None:
     root = ElementTree.fromstring(drawing.svg())
     boxes = root.findall("{http://www.w3.org/2000/svg}rect")
     assert len(boxes) == len(drawing.states)
-    assert all(state.name.strip("$") in drawing.text() for state in drawing.states)
+    assert all(state.name.replace("$", "") in drawing.text() for state in drawing.states)
+
+
+def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = pattern().draw()
+    for name in ("drawn.svg", "drawn.PNG", "drawn.txt"):
+        drawing.save(tmp_path / name)
+    assert (tmp_path / "drawn.svg").read_text(encoding="utf-8") == drawing.svg()
+    assert (tmp_path / "drawn.txt").read_text(encoding="utf-8") == f"{drawing}\n"
+    png = (tmp_path / "drawn.PNG").read_bytes()
+    assert png.startswith(b"\x89PNG\r\n")
+    assert png == drawing.png()
+    root = ElementTree.fromstring(drawing.svg())
+    wide, high = (int(root.attrib[name]) for name in ("width", "height"))
+    assert struct.unpack(">II", drawing.png(scale=1)[16:24]) == (wide, high)
+    with pytest.raises(InvalidArgument, match=r"cannot be drawn as \.pdf"):
+        drawing.save(tmp_path / "drawn.pdf")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(Unsupported, match="matplotlib"):
+        drawing.png()
 
 
 def test_explained() -> None:
@@ -60,11 +82,12 @@ def test_nothing_to_explain() -> None:
         pattern().explain([50], [1, 2])
 
 
-def test_the_picture_of_the_documentation() -> None:
-    """It is what the pattern of the page draws."""
-    page = ROOT / "docs" / "how-to" / "patterns.md"
-    picture = ROOT / "docs" / "pictures" / "patterns" / "two-countries.svg"
-    assert f"../pictures/patterns/{picture.name}" in page.read_text(encoding="utf-8")
-    uses = Pattern.begin("use").followed_by("use elsewhere").where(lambda use, context: True)
-    drawn = uses.within(Time.hours(1)).draw().svg()
-    assert picture.read_text(encoding="utf-8") == drawn
+def test_a_condition_of_several_stages_has_its_own_name() -> None:
+    def falls(event: int, context: Any) -> bool:
+        return event < 0
+
+    shared = Pattern.begin("a").where(falls).next("b").where(falls)
+    assert "take    falls" in str(shared.draw())
+    unnamed = lambda event: event < 0  # noqa: E731
+    shared = Pattern.begin("a").where(unnamed).next("b").where(unnamed)
+    assert "take    a or b" in str(shared.draw())

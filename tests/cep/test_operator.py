@@ -163,16 +163,6 @@ def test_rescaled() -> None:
         assert sorted(run.outputs) == sorted(f"a{key} b{key}" for key in range(20))
 
 
-def test_too_many_partial_matches_fail_in_words() -> None:
-    pattern = Pattern.begin("a").one_or_more().allow_combinations()
-    twice = pattern.followed_by_any("aa").one_or_more().allow_combinations().next("z")
-    with harness(twice.where(lambda event: False), lambda p: p.max_partial_matches(500)) as run:
-        run.send_all([event(f"a{at}") for at in range(30)], range(30))
-        with pytest.raises(InvalidGraph, match="partial matches of the pattern") as caught:
-            run.advance_watermark(100)
-        assert "within" in str(caught.value.hint)
-
-
 class Rising(IterativeCondition[Any]):
     """More than all that were taken before; knows when it is opened."""
 

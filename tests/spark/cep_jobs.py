@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,42 @@ from headrace.cep import (
     TimedOutPartialMatchHandler,
 )
 from headrace.common import Duration, Time, Types, WatermarkStrategy
-from headrace.datastream import DataStream, OutputTag, StreamExecutionEnvironment
+from headrace.datastream import (
+    DataStream,
+    OutputTag,
+    ProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
 from headrace.testing import JobHarness
+from tests.cep import streams
 from tests.spark.fault_jobs import EventTime, Numbers, files
+from tests.spark.forgetful_workers import Forgetful
 
 TIMED_OUT = OutputTag("timed-out", Types.STRING())
+MATCH, TIMEOUT = "match", "timeout"
+Found = tuple[str, Any]
+"""MATCH or TIMEOUT, and what was found."""
+
+
+class Label(ProcessFunction):
+    """Says what results are; the workers it runs in may have to be forgetful."""
+
+    def __init__(self, kind: str, forgetful: Forgetful | None):
+        self._kind, self._forgetful = kind, forgetful
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        if self._forgetful is not None:
+            self._forgetful.open_in_worker()
+
+    def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterator[Found]:
+        yield self._kind, value
+
+
+def labelled(results: DataStream, forgetful: Forgetful | None) -> DataStream:
+    """The results of a case and what timed out, in one stream."""
+    timed_out = results.get_side_output(streams.TIMED_OUT).process(Label(TIMEOUT, forgetful))
+    return results.process(Label(MATCH, forgetful)).union(timed_out)
 
 
 class Told(PatternProcessFunction[Any, str], TimedOutPartialMatchHandler):

@@ -13,7 +13,7 @@ from typing import Any
 
 from headrace.connectors.tables.sinks import PrintRows
 from headrace.core.logical_types import RowType
-from headrace.core.operator import Batch, Operator
+from headrace.core.operator import Batch, Context, Operator
 from headrace.core.source import CollectionSpec, SplitSpec
 from headrace.core.table_connector import TableSource
 from headrace.core.table_values import change_text
@@ -27,6 +27,7 @@ from headrace.sql.parse_statements import parse_statement
 from headrace.table.execution import Execution
 from headrace.table.settings import TableSettings
 from headrace.table.table_environment import TableEnvironment
+from tests.spark.forgetful_workers import Forgetful
 from tests.sql import sql_cases
 from tests.sql.values_connector import CaseSource, Parts
 
@@ -45,10 +46,16 @@ class RowsOf(Operator):
 
 
 class LinesToDriver(Operator):
-    """Changes as text, for the driver."""
+    """Changes as text, for the driver; the workers it runs in may have to be forgetful."""
 
-    def __init__(self, row: RowType):
+    def __init__(self, row: RowType, forgetful: Forgetful | None = None):
         self.row = row
+        self.forgetful = forgetful
+
+    def open(self, ctx: Context) -> None:
+        super().open(ctx)
+        if self.forgetful is not None:
+            self.forgetful.open_in_worker()
 
     def receive(self, side: int, batch: Batch) -> None:
         lines = [change_text(record, self.row.types) for record in batch.values]
@@ -74,6 +81,7 @@ class SharedJob:
 
     env: StreamExecutionEnvironment
     per_record: bool
+    forgetful: Forgetful | None = None
     outputs: dict[int, list[str]] = field(default_factory=dict)
     tables: list[list[list[Any]]] = field(default_factory=list)
 
@@ -91,11 +99,11 @@ class SharedJob:
         for node_id in set(self.env.builder._nodes) - known:
             self._share(node_id)
         output: list[str] = []
+        lines = LinesToDriver(RowType(relation.schema), self.forgetful)
         if isinstance(node := self.env.builder[last], SinkNode):
             assert isinstance(node.operator, PrintRows)
-            self.env.builder.change(last, operator=LinesToDriver(RowType(relation.schema)))
+            self.env.builder.change(last, operator=lines)
         else:
-            lines = LinesToDriver(RowType(relation.schema))
             last = self.env.builder.add(SinkNode, "out", (last,), operator=lines)
         self.outputs[last] = output
         return output
@@ -129,13 +137,14 @@ class SharedJob:
 
 
 def run_together(
-    cases: Iterable[Case], *, per_record: bool, parallelism: int
-) -> dict[str, list[str]]:
+    cases: Iterable[Case], *, per_record: bool, parallelism: int,
+    forgetful: Forgetful | None = None,
+) -> dict[str, list[str]]:  # fmt: skip
     """The changes of each case, by its name."""
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(parallelism)
     env.get_config().set_auto_watermark_interval(0)
-    job = SharedJob(env, per_record)
+    job = SharedJob(env, per_record, forgetful)
     outputs = {case["id"]: job.add(case) for case in cases}
     job.run()
     return outputs

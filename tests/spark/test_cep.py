@@ -1,18 +1,19 @@
-"""Patterns on Spark: Flink's own cases, and a job that loses its worker."""
+"""Patterns on Spark: all of Flink's own cases, and a job that loses its worker."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.errors import HeadraceError
 from tests.cep.cases import (
     Case,
+    event_of,
     events_of,
     expected_matches,
     flat,
@@ -21,54 +22,112 @@ from tests.cep.cases import (
     named_as_written,
     times_of,
 )
-from tests.cep.streams import matching
-from tests.spark.cep_jobs import build, expected
+from tests.cep.streams import as_written, delay_of, matching
+from tests.spark.cep_jobs import MATCH, TIMEOUT, Found, build, expected, labelled
 from tests.spark.fault_jobs import Numbers, Once, kill_this_process
-from tests.windows.scripted_jobs import PANE, Advance, Result, Script, Send, of_kind, scripted_job
+from tests.spark.forgetful_workers import Forgetful
+from tests.windows.scripted_jobs import PANE, Advance, Script, Send, of_kind, scripted_job
 
-ONE_IN = 8
-"""All cases run in process (tests/cep/test_conformance.py); a share of them runs here."""
-
-
-def chosen() -> list[Case]:
-    usable = [case for case in loaded("nfa")
-              if "expected" in case and not case.get("timestamps_not_sorted")]  # fmt: skip
-    return usable[::ONE_IN]
+CASES = loaded("nfa", "stream")
+REFUSED = [case for case in CASES if "expect_error" in case]
+RUN = [case for case in CASES if "expect_error" not in case]
+pytestmark = pytest.mark.skipif(not CASES, reason="the conformance cases are not beside this tree")
 
 
-def script_of(case: Case) -> Script:
-    """An event in each micro-batch; the last one brings the watermark to the last event."""
+def on_arrival(case: Case) -> bool:
+    """Whether events are matched as they come, whatever their times are."""
+    return case.get("time") == "processing" or case.get("timestamps_not_sorted", False)
+
+
+def script_of(case: Case, forgetful: Forgetful | None = None) -> Script:
+    """A micro-batch for each event."""
+    run = {**case, "time": "processing"} if on_arrival(case) else case
+    return Script(_batches(case), lambda records: labelled(matching(run, records), forgetful))
+
+
+def _batches(case: Case) -> list[list[Send | Advance]]:
+    if "steps" in case:
+        return [[Advance(step["watermark"])] if "watermark" in step else
+                [Send(event_of(step["event"]), step["ts"])] for step in case["steps"]]  # fmt: skip
+    if on_arrival(case):
+        return [[Send(event, at)] for at, event in enumerate(events_of(case))]
+    behind = delay_of(case) if case["kind"] == "stream" else 1
     times = times_of(case)
-    batches: list[list[Send | Advance]] = [
-        [Send(event, time), Advance(time - 1)]
-        for event, time in zip(events_of(case), times, strict=True)
+    found: list[list[Send | Advance]] = [
+        [Send(event, time), Advance(max(times[: at + 1]) - behind)]
+        for at, (event, time) in enumerate(zip(events_of(case), times, strict=True))
     ]
-    return Script([*batches, [Advance(times[-1])]], partial(matching, case))
+    return found if case["kind"] == "stream" else [*found, [Advance(times[-1])]]
 
 
 @pytest.fixture(scope="module")
-def results() -> dict[str, list[Result]]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[Found, int]]]:
     """What each case gave; all of them are one job, for a job costs seconds on Spark."""
-    cases = chosen()
-    if not cases:
-        pytest.skip("there are no conformance cases")
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(1)
+    forgetful = Forgetful(tmp_path_factory.mktemp("patterns") / "forget")
+    forgetful.begin()
+    scripts = [script_of(case, forgetful) for case in RUN]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADRACE_MODE", "stream")
-        found = list(scripted_job(env, [script_of(case) for case in cases]).execute_and_collect())
-    return {case["id"]: [result for result in found if result[0] == number]
-            for number, case in enumerate(cases)}  # fmt: skip
+        found = list(scripted_job(env, scripts).execute_and_collect())
+    assert forgetful.end() >= max(len(script.micro_batches) for script in scripts)
+    made: dict[str, list[tuple[Found, int]]] = {case["id"]: [] for case in RUN}
+    for number, value, time in of_kind(found, PANE):
+        made[RUN[number]["id"]].append((value, time))
+    return made
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", chosen(), ids=lambda case: case["id"])
-def test_case_on_spark(case: Case, results: dict[str, list[Result]]) -> None:
-    last = times_of(case)[-1]
-    found = [value for _, value, time in of_kind(results[case["id"]], PANE) if time <= last]
-    assert Counter(map(flat, found)) == expected_matches(case)
+@pytest.mark.parametrize("case", RUN, ids=lambda case: case["id"])
+def test_case(case: Case, results: dict[str, list[tuple[Found, int]]]) -> None:
+    """After every event all that is known is what Spark's state store holds."""
+    end = None if case["kind"] == "stream" or on_arrival(case) else times_of(case)[-1]
+    found = {
+        kind: [value for (label, value), time in results[case["id"]]
+               if label == kind and (end is None or time <= end)]
+        for kind in (MATCH, TIMEOUT)
+    }  # fmt: skip
+    check_matches(case, found[MATCH])
+    check_timeouts(case, found[TIMEOUT])
+
+
+def check_matches(case: Case, found: list[Any]) -> None:
+    if case["kind"] == "stream":
+        assert Counter(found) == Counter(as_written(case["expected_output"]))
+    if "expected" in case:
+        assert Counter(map(flat, found)) == expected_matches(case)
     if "observed_named" in case:
         assert Counter(map(named, found)) == Counter(map(named_as_written, case["observed_named"]))
+    if "expected_match_count" in case:
+        assert len(found) == case["expected_match_count"]
+
+
+def check_timeouts(case: Case, found: list[Any]) -> None:
+    if "expected_timeout_output" in case:
+        assert Counter(found) == Counter(as_written(case["expected_timeout_output"]))
+    if "expected_timeouts" in case:
+        expected = Counter((_named(case, entry["match"]), entry["timeout_ts"])
+                           for entry in case["expected_timeouts"])  # fmt: skip
+        assert Counter((named(match), time) for match, time in found) == expected
+
+
+def _named(case: Case, match: Case) -> Any:
+    """A match that is written with events, or with their places."""
+    if case["kind"] == "stream":
+        return named_as_written(match)
+    events = events_of(case)
+    return named({name: [events[at] for at in places] for name, places in match.items()})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["id"])
+def test_case_that_fails(
+    case: Case, env: StreamExecutionEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_MODE", "batch")  # each is a job of its own
+    with pytest.raises(HeadraceError, match="skip"):
+        list(scripted_job(env, [script_of(case)]).execute_and_collect())
 
 
 @pytest.mark.slow

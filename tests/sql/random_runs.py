@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from headrace.connectors.tables import register_connector
-from headrace.core.table_connector import DELETE, UPDATE_BEFORE
+from headrace.core.table_connector import APPEND, DELETE, INSERT, UPDATE_BEFORE
 from headrace.graph.nodes import SinkNode
 from headrace.memory.clock import ManualClock
 from headrace.memory.engine import MemoryEngine, MicroBatch
@@ -29,11 +29,15 @@ from tests.sql.random_tables import (
 _CONNECTOR = RandomConnector()
 
 
-def environment(given_tables: Tables, per_record: bool, parallelism: int) -> TableEnvironment:
+def environment(
+    given_tables: Tables, per_record: bool, parallelism: int, batch: bool = False
+) -> TableEnvironment:
     register_connector(_CONNECTOR)
     _CONNECTOR.tables.clear()
     _CONNECTOR.tables.update(given_tables)
-    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    env = TableEnvironment.create(
+        EnvironmentSettings.in_batch_mode() if batch else EnvironmentSettings.in_streaming_mode()
+    )
     env._env.set_parallelism(parallelism)
     env.get_config().set("headrace.table.changes", "record" if per_record else "micro-batch")
     for text in declarations():
@@ -105,6 +109,24 @@ def check(
     run = Run(env, crash_after)
     for number in run.batches():
         assert materialized(run.changes) == reference.rows(query.text, number), number
+
+
+def check_final(given_tables: Tables, query: Query, parallelism: int = 1) -> None:
+    """In BATCH mode each row of the result is told once, whatever the query."""
+    env = environment(given_tables, True, parallelism, batch=True)
+    execution = env._execution
+    relation = env._session.query_text(dialect(query.text))
+    node = execution.lower(execution.optimized(relation), APPEND)
+    env._env.builder.add(SinkNode, "out", (node,), operator=CollectOperator())
+    run = Run(env, frozenset())
+    sources = run.physical.sources
+    everything = {
+        vertex.id: [each for part in micro_batches(vertex) for each in part] for vertex in sources
+    }
+    run.engine.run(MicroBatch(everything, final=True))
+    run.engine.close()
+    assert {kind for kind, *_ in run.changes} <= {INSERT}
+    assert materialized(run.changes) == Reference(given_tables).rows(query.text, None)
 
 
 def check_by_key(

@@ -60,9 +60,10 @@ def environment(case: dict[str, Any], per_record: bool = True) -> TableEnvironme
 
 
 def lines(
-    case: dict[str, Any], *, per_record: bool = True, crash: bool = False, last_step: int = _SECONDS
-) -> list[str]:
-    """The changes the case's statement gives, as text."""
+    case: dict[str, Any], *, per_record: bool = True, crash: bool = False,
+    last_step: int = _SECONDS, at_once: bool = False,
+) -> list[str]:  # fmt: skip
+    """The changes the case's statement gives, as text; `at_once`: in one micro-batch."""
     env = environment(case, per_record)
     statement = parse_statement(case["sql"])
     if isinstance(statement, st.Query):
@@ -70,17 +71,19 @@ def lines(
         if case.get("sink"):
             insert = env._session.written(relation, (case["sink"]["name"],))
         else:
-            return _collected(env, relation, crash, case)
+            return _collected(env, relation, crash, case, at_once)
     else:
         insert = env._session.insert(statement)
     env._execution.lower(env._execution.optimized(insert))
-    return _run(env, crash, case, last_step).printed
+    return _run(env, crash, case, last_step, at_once).printed
 
 
 def _run(
-    env: TableEnvironment, crash: bool, case: dict[str, Any], last_step: int = _SECONDS
-) -> JobOutput:
-    """Each row is a micro-batch; before the rows after the restore the clock moves on an hour."""
+    env: TableEnvironment, crash: bool, case: dict[str, Any], last_step: int = _SECONDS,
+    at_once: bool = False,
+) -> JobOutput:  # fmt: skip
+    """Each row is a micro-batch, in BATCH mode all of them; before the rows after the restore the
+    clock moves on an hour."""
     settings = env._env._graph_settings()
     graph = env._env.builder.peek("case", **settings)
     # Uids follow from meanings: these must be the same in every process.
@@ -93,6 +96,8 @@ def _run(
     ids = [vertex.id for vertex in physical.sources]
     firsts = [len(table["rows"]) for table in case["tables"]]
     PHASE[0] = 0
+    if physical.batch or at_once:
+        inputs = [[[each for part in batches for each in part]] for batches in inputs]
     for number, batches in enumerate(zip_longest(*inputs, fillvalue=[])):
         if number == max(firsts, default=0):
             clock.advance_to(clock() + _HOUR)
@@ -111,7 +116,7 @@ def _run(
 
 
 def _collected(
-    env: TableEnvironment, relation: Any, crash: bool, case: dict[str, Any]
+    env: TableEnvironment, relation: Any, crash: bool, case: dict[str, Any], at_once: bool
 ) -> list[str]:
     from headrace.connectors.tables.sinks import PrintRows
     from headrace.core.logical_types import RowType
@@ -122,7 +127,7 @@ def _collected(
     env._env.builder.add(
         SinkNode, "out", (node,), operator=PrintRows(RowType(relation.schema), None, False)
     )
-    return _run(env, crash, case).printed
+    return _run(env, crash, case, at_once=at_once).printed
 
 
 def materialized(changes: list[str], key: list[int] | None = None) -> Counter[str]:

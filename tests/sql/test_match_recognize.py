@@ -42,7 +42,7 @@ weighted_average = udaf(
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_case(case: dict[str, Any], way: str) -> None:
     """Row by row, restored after each one, and with one change per key and micro-batch."""
-    case = _runnable(case)
+    case = runnable(case)
     options: dict[str, bool] = {"crash": way == "restored", "per_record": way != "micro-batches"}
     if "expect_error" in case:
         with pytest.raises(InvalidGraph, match="would be found for ever"):
@@ -52,7 +52,7 @@ def test_case(case: dict[str, Any], way: str) -> None:
     assert wrong is None, wrong
 
 
-def _runnable(case: dict[str, Any]) -> dict[str, Any]:
+def runnable(case: dict[str, Any]) -> dict[str, Any]:
     """With tables of rows where the case has a stream with watermarks, and with its functions."""
     setup = [*(case.get("setup_sql") or ()), *([_WEIGHTED] if case.get("udfs") else [])]
     return {**case, "tables": [_table(each) for each in case["tables"]], "setup_sql": setup}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.sql.random_keyed_queries import keyed_queries
 from tests.sql.random_queries import Query, queries
-from tests.sql.random_runs import check, check_by_key
+from tests.sql.random_runs import check, check_by_key, check_final
 from tests.sql.random_tables import Tables, tables
 
 pytest.importorskip("duckdb")
@@ -33,3 +33,12 @@ def test_a_sink_by_key_holds_what_a_database_says(
 ) -> None:  # fmt: skip
     note(query.text)
     check_by_key(given_tables, query, per_record, parallelism, crash_after)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(tables(append=True), queries() | keyed_queries(), st.integers(1, 3))
+def test_results_in_batch_mode_are_told_once(
+    given_tables: Tables, query: Query, parallelism: int
+) -> None:
+    note(query.text)
+    check_final(given_tables, query, parallelism)

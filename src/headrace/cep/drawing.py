@@ -1,10 +1,12 @@
-"""Drawing a pattern: its states and edges, as SVG or as text for a terminal."""
+"""Drawing a pattern: its states and edges, as SVG, as PNG or as text for a terminal."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from headrace.cep.picture import svg_of
+from headrace.cep.picture import Picture, laid_out, svg_of
+from headrace.cep.picture_png import png_of
 from headrace.core.patterns import (
     Always,
     Both,
@@ -16,7 +18,9 @@ from headrace.core.patterns import (
     Test,
     stages_of,
 )
+from headrace.errors import InvalidArgument
 from headrace.operators.cep.automaton import Action, Automaton, Kind, State
+from headrace.origin import calling_origin
 
 __all__ = ["Drawing"]
 
@@ -53,10 +57,10 @@ class Drawing:
         """For a terminal: each state with its edges."""
         lines = []
         for state in self.states:
-            lines.append(f"{_SIGNS[state.kind]} {_title(state)}   ({_MEANINGS[state.kind]})")
+            lines.append(f"{_SIGNS[state.kind]} {_title(state.name)}   ({_MEANINGS[state.kind]})")
             for edge in self.edges:
                 if edge.source == state.name and state.kind is not Kind.STOP:
-                    target = "itself" if edge.target == edge.source else edge.target.strip("$")
+                    target = "itself" if edge.target == edge.source else _title(edge.target)
                     lines.append(f"    {edge.action.value:<8}{edge.condition:<24} → {target}")
         if self.within_ms is not None:
             lines.append(f"  all within {self.within_ms} ms")
@@ -64,15 +68,38 @@ class Drawing:
 
     def svg(self) -> str:
         """As the text of an SVG file."""
+        return svg_of(self._picture())
+
+    def png(self, scale: float = 2) -> bytes:
+        """As the bytes of a PNG file, so many times as large as the SVG; needs matplotlib."""
+        return png_of(self._picture(), scale)
+
+    def save(self, path: str | Path) -> None:
+        """Write a file: `.svg`, `.png`, or `.txt`."""
+        target = Path(path)
+        match target.suffix.lower():
+            case ".svg":
+                target.write_text(self.svg(), encoding="utf-8")
+            case ".png":
+                target.write_bytes(self.png())
+            case ".txt":
+                target.write_text(f"{self.text()}\n", encoding="utf-8")
+            case other:
+                raise InvalidArgument(
+                    f"a pattern cannot be drawn as {other or 'a file without a suffix'}",
+                    origin=calling_origin(), hint="Give a path that ends in .svg, .png or .txt.",
+                )  # fmt: skip
+
+    def _picture(self) -> Picture:
         shown = {(edge.source, edge.target): "" for edge in self.edges}
         for edge in self.edges:
             before = shown[edge.source, edge.target]
             shown[edge.source, edge.target] = f"{before} / {edge.label}" if before else edge.label
         stops = {state.name for state in self.states if state.kind is Kind.STOP}
         arrows = {ends: label for ends, label in shown.items() if ends[0] not in stops}
-        nodes = [(state.name, _title(state), state.kind.value) for state in self.states]
+        nodes = [(state.name, _title(state.name), state.kind.value) for state in self.states]
         note = "" if self.within_ms is None else f"within {self.within_ms} ms"
-        return svg_of(nodes, arrows, note)
+        return laid_out(nodes, arrows, note)
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -92,8 +119,9 @@ def drawn(automaton: Automaton, pattern: EventPattern) -> Drawing:
     return Drawing(tuple(states), tuple(edges), automaton.within_ms)
 
 
-def _title(state: State) -> str:
-    return state.name.strip("$")
+def _title(name: str) -> str:
+    """A state's name for readers: those of stages have no such sign in them."""
+    return name.replace("$", "")
 
 
 def _in_order(automaton: Automaton) -> list[State]:
@@ -107,22 +135,28 @@ def _in_order(automaton: Automaton) -> list[State]:
 
 
 def _words(parts: tuple[Part, ...]) -> dict[Test, str]:
-    """Conditions by the stage they belong to."""
-    words: dict[Test, str] = {}
+    """Conditions by the stage they belong to; those of several stages by their own name."""
+    names: dict[Test, list[str]] = {}
     for part in parts:
         if part.until is not None:
-            _name_tests(part.until, "until", words)
+            _name_tests(part.until, "until", names)
     for stage in stages_of(parts):
         if stage.until is not None:
-            _name_tests(stage.until, f"end of {stage.name}", words)
-        _name_tests(stage.condition, stage.name, words)
-    return words
+            _name_tests(stage.until, f"end of {stage.name}", names)
+        _name_tests(stage.condition, stage.name, names)
+    return {test: found[0] if len(found) == 1 else _own_name(test, found)
+            for test, found in names.items()}  # fmt: skip
 
 
-def _name_tests(condition: Condition, name: str, words: dict[Test, str]) -> None:
+def _name_tests(condition: Condition, name: str, names: dict[Test, list[str]]) -> None:
     tests = list(dict.fromkeys(_tests(condition)))
     for number, test in enumerate(tests, 1):
-        words.setdefault(test, name if len(tests) == 1 else f"{name}.{number}")
+        names.setdefault(test, []).append(name if len(tests) == 1 else f"{name}.{number}")
+
+
+def _own_name(test: Test, stages: list[str]) -> str:
+    own = getattr(test.function, "__name__", "<lambda>")
+    return " or ".join(dict.fromkeys(stages)) if own.startswith("<") else str(own)
 
 
 def _tests(condition: Condition) -> list[Test]:

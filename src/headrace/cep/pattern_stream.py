@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -17,18 +18,21 @@ from headrace.cep.functions import (
 from headrace.cep.pattern import Pattern
 from headrace.core.output_tag import OutputTag
 from headrace.core.pattern_functions import Match
+from headrace.core.patterns import EventPattern
 from headrace.core.types import TypeInformation
 from headrace.core.windows import whole_number
 from headrace.datastream.checks import function_or_callable, instance_of, type_info
 from headrace.datastream.keyed_stream import KeyedStream
 from headrace.datastream.stream import DataStream
 from headrace.errors import InvalidArgument, TypeMismatch
-from headrace.operators.cep.nfa import MOST_RUNS
+from headrace.operators.cep.compiler import compiled
+from headrace.operators.cep.limits import MOST_RUNS, doubling_stage
 from headrace.operators.cep.operator import Comparator, PatternOperator
 from headrace.origin import calling_origin
 
 __all__ = ["CEP", "PatternStream"]
 
+_LOG = logging.getLogger("headrace")
 Select = Callable[[Match], Any] | PatternSelectFunction[Any, Any]
 FlatSelect = Callable[[Match], Any] | PatternFlatSelectFunction[Any, Any]
 Timeout = Callable[[Match, int], Any] | PatternTimeoutFunction[Any, Any]
@@ -63,6 +67,7 @@ class PatternStream:
         self._stream = stream
         self._pattern = pattern
         self._plan = pattern.plan()
+        _warn_of_doubling(self._plan)
         self._comparator = comparator
         self._event_time = True
         self._late_tag: OutputTag | None = None
@@ -158,6 +163,18 @@ class PatternStream:
         if self._late_tag is not None:
             found._late_types = {self._late_tag.tag_id: stream.builder[stream.node_id].type}
         return found if parallel else found.force_non_parallel()
+
+
+def _warn_of_doubling(plan: EventPattern) -> None:
+    automaton = compiled(plan)
+    stage = doubling_stage(automaton)
+    if stage is not None:
+        _LOG.warning(
+            "The pattern %s has no time limit, and its stage %r may take an event or pass it over: "
+            "partial matches double with each event that fits, and the job fails when a key has "
+            "more than are allowed. Add within(...), or leave out allow_combinations().\n  at %s",
+            " → ".join(automaton.stages), stage, calling_origin(),
+        )  # fmt: skip
 
 
 def _one_key(_: Any) -> int:

@@ -19,6 +19,7 @@ from headrace.core.expressions import (
 )
 from headrace.core.logical_types import LogicalType
 from headrace.core.patterns import EventPattern, Part, Stage
+from headrace.core.row_pattern_terms import RowsPerMatch, Term
 
 Variables = tuple[str, ...] | None
 """Whose rows are meant: those of a variable, of several (SUBSET), or None: all rows."""
@@ -31,13 +32,20 @@ def _named(variables: Variables) -> str:
 
 @dataclass(frozen=True)
 class RowAt:
-    """An expression of one row: FIRST(A.x, n), LAST(A.x, n), or A.x, which is LAST(A.x, 0)."""
+    """An expression of one row: FIRST(A.x, n), LAST(A.x, n), or A.x, which is LAST(A.x, 0).
+
+    PREV and NEXT go on from there by rows of the partition, whether the match has them or not.
+    """
 
     variables: Variables
     expression: Expression
     """Over the columns of the input."""
     from_end: bool = True
     offset: int = 0
+    shift: int = 0
+    """How many rows after it (NEXT), or before it if negative (PREV)."""
+    final: bool = False
+    """Whether of the whole match also where a row of it is output; otherwise of the rows so far."""
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -48,7 +56,10 @@ class RowAt:
 
     def __str__(self) -> str:
         name = "LAST" if self.from_end else "FIRST"
-        return f"{name}({_named(self.variables)}.{self.expression}, {self.offset})"
+        text = f"{name}({_named(self.variables)}.{self.expression}, {self.offset})"
+        if self.shift:
+            text = f"{'NEXT' if self.shift > 0 else 'PREV'}({text}, {abs(self.shift)})"
+        return f"FINAL {text}" if self.final else text
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,7 @@ class OverRows:
 
     variables: Variables
     call: AggregateCall
+    final: bool = False
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -70,7 +82,7 @@ class OverRows:
         return replace(self, call=replace(call, arguments=arguments, filter=condition))
 
     def __str__(self) -> str:
-        return f"{self.call} OF {_named(self.variables)}"
+        return f"{'FINAL ' * self.final}{self.call} OF {_named(self.variables)}"
 
 
 @dataclass(frozen=True)
@@ -90,7 +102,12 @@ class MatchTime:
 
 @dataclass(frozen=True)
 class Classifier:
-    """CLASSIFIER(): the variable of the last row of a match."""
+    """CLASSIFIER(): the variable of the last row of a match, or of another row like `RowAt`."""
+
+    variables: Variables = None
+    from_end: bool = True
+    offset: int = 0
+    final: bool = False
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -100,10 +117,29 @@ class Classifier:
         return self
 
     def __str__(self) -> str:
-        return "CLASSIFIER()"
+        if self == Classifier():
+            return "CLASSIFIER()"
+        name = "LAST" if self.from_end else "FIRST"
+        text = f"{name}(CLASSIFIER({_named(self.variables)}), {self.offset})"
+        return f"FINAL {text}" if self.final else text
 
 
-Slot = RowAt | OverRows | MatchTime | Classifier
+@dataclass(frozen=True)
+class MatchNumber:
+    """MATCH_NUMBER(): matches of a partition are counted from 1 on."""
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        return ()
+
+    def moved(self, places: _Places) -> MatchNumber:
+        return self
+
+    def __str__(self) -> str:
+        return "MATCH_NUMBER()"
+
+
+Slot = RowAt | OverRows | MatchTime | Classifier | MatchNumber
 
 
 @dataclass(frozen=True)
@@ -144,16 +180,27 @@ class RowPattern:
     time_type: LogicalType
     """Of that column: a time attribute, or in batch mode any timestamp."""
     events: EventPattern
-    """Its stages are the variables; conditions are in `definitions`."""
+    """Its stages are the variables; conditions are in `definitions`. Where there is a `term`, only
+    the time limit and where to go on after a match are here."""
     definitions: tuple[tuple[str, OverMatch], ...]
     """Variables and their conditions, which must all hold; one without any takes every row."""
     measures: OverMatch
+    term: Term | None = None
+    """The pattern of one that Flink could not match: it is matched as the SQL standard says."""
+    output: RowsPerMatch = RowsPerMatch.ONE
+    skip_to: tuple[str, ...] = ()
+    """With a `term`: the variables whose first or last row matching goes on with."""
+    order_columns: tuple[int, ...] = ()
+    """Of ALL ROWS PER MATCH: the input's columns between those of the partition and measures."""
+    other_columns: tuple[int, ...] = ()
+    """Of ALL ROWS PER MATCH: the input's columns after the measures."""
     at: object | None = field(default=None, compare=False, repr=False)
     """Where it was written."""
 
     def columns(self) -> set[int]:
         """The input's columns it reads."""
         found = {*self.partition, *(key.column for key in self.order), *self.measures.columns()}
+        found.update(self.order_columns, self.other_columns)
         return found.union(*(condition.columns() for _, condition in self.definitions))
 
     def moved(self, places: _Places) -> RowPattern:
@@ -164,10 +211,12 @@ class RowPattern:
             order=tuple(replace(key, column=places(key.column)) for key in self.order),
             definitions=tuple((name, each.moved(places)) for name, each in self.definitions),
             measures=self.measures.moved(places),
+            order_columns=tuple(map(places, self.order_columns)),
+            other_columns=tuple(map(places, self.other_columns)),
         )
 
     def __str__(self) -> str:
-        parts = " ".join(_texts(self.events.parts))
+        parts = " ".join(_texts(self.events.parts)) if self.term is None else str(self.term)
         within = f" WITHIN {self.events.within_ms} ms" if self.events.within_ms is not None else ""
         after = self.events.after_match
         skip = f"{after.skip.value}{f' {after.stage}' if after.stage else ''}"
@@ -175,9 +224,15 @@ class RowPattern:
         order = ", ".join(map(str, self.order))
         define = "; ".join(f"{name}: {condition}" for name, condition in self.definitions)
         return (
-            f"PARTITION BY [{keys}] ORDER BY [{order}] MEASURES {self.measures} SKIP {skip} "
-            f"({parts}){within} DEFINE {define}"
+            f"PARTITION BY [{keys}] ORDER BY [{order}] MEASURES {self.measures}"
+            f"{self._rows()} SKIP {skip} ({parts}){within} DEFINE {define}"
         )
+
+    def _rows(self) -> str:
+        if self.output is RowsPerMatch.ONE:
+            return ""
+        shown = ", ".join(f"${column}" for column in (*self.order_columns, *self.other_columns))
+        return f" {self.output.value} [{shown}]"
 
 
 def _texts(parts: tuple[Part, ...]) -> Iterator[str]:

@@ -136,8 +136,8 @@ class TableSource(ABC):
         return None
 
     def lookup(self, keys: tuple[int, ...]) -> Any:
-        """A picklable function from a tuple of the columns' values to rows (no kind); None if rows
-        cannot be looked up."""
+        """A picklable function, plain or async, from a tuple of the columns' values to rows (no
+        kind); None if rows cannot be looked up."""
         return None
 
     def metadata(self) -> Mapping[str, Any]:

@@ -49,15 +49,6 @@ def any_of(conditions: Sequence[Expression]) -> Expression:
     return reduce(lambda first, second: call("OR", first, second), conditions)
 
 
-def conjuncts(condition: Expression | None) -> list[Expression]:
-    """The parts of a condition that all must hold."""
-    if condition is None:
-        return []
-    if isinstance(condition, Call) and condition.function.name == "AND":
-        return [part for argument in condition.arguments for part in conjuncts(argument)]
-    return [condition]
-
-
 def null_of(type: lt.LogicalType) -> Expression:
     return Literal(type.with_nullable(True), None)
 

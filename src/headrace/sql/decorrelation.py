@@ -21,8 +21,10 @@ from headrace.core.expressions import (
 )
 from headrace.errors import Unsupported
 from headrace.graph.relations import (
+    ANTI,
     INNER,
     LEFT,
+    SEMI,
     Aggregate,
     Filter,
     Join,
@@ -31,8 +33,11 @@ from headrace.graph.relations import (
     Relation,
     Sort,
 )
-from headrace.sql.calls import all_of, conjuncts, null_of
+from headrace.plan.relational.conditions import conjuncts, is_call
+from headrace.sql.calls import all_of, null_of
 from headrace.sql.relations import columns, joined, projected, restricted, with_columns
+
+_EQUALITIES = ("EQUALS", "IS_NOT_DISTINCT_FROM")
 
 
 @dataclass(frozen=True)
@@ -94,17 +99,40 @@ def has_outer(node: Any, depth: int = 1) -> bool:
     return found
 
 
+def outer_columns(node: Any) -> list[int]:
+    """The columns of the query right around it that a relation uses."""
+    found: set[int] = set()
+
+    def look(part: Expression) -> Expression:
+        if isinstance(part, Outer) and part.depth == 1:
+            found.add(part.index)
+        return part
+
+    _changed(node, look)
+    return sorted(found)
+
+
+def nearer(node: Any) -> Any:
+    """A part of a subquery, with no columns of the query right around it, as a part of that."""
+    return _changed(node, _one_nearer)
+
+
+def _one_nearer(part: Expression) -> Expression:
+    return replace(part, depth=part.depth - 1) if isinstance(part, Outer) else part
+
+
 def pulled(relation: Relation) -> Pulled:
-    """The relation with the conditions that use outer columns taken out."""
-    return _pull(relation) if has_outer(relation) else Pulled(relation, empty=_empty(relation))
+    """The relation with the conditions that use outer columns taken out; Unsupported if there are
+    more of these than conditions."""
+    return _pull(relation) if has_outer(relation) else Pulled(relation, empty=empty_row(relation))
 
 
-def _empty(relation: Relation) -> tuple[Expression, ...] | None:
+def empty_row(relation: Relation) -> tuple[Expression, ...] | None:
     """The single row of an aggregation over no rows."""
     if isinstance(relation, Aggregate) and not relation.keys and relation.calls:
         return tuple(_of_nothing(call.function.name, call.type) for call in relation.calls)
     if isinstance(relation, Project):
-        below = _empty(relation.input)
+        below = empty_row(relation.input)
         if below is not None:
             return tuple(_substituted(each, below) for each in relation.expressions)
     return None
@@ -124,10 +152,7 @@ def _substituted(expression: Expression, values: Sequence[Expression]) -> Expres
 
 @singledispatch
 def _pull(relation: Relation) -> Pulled:
-    raise Unsupported(
-        f"a subquery cannot use outer columns below {type(relation).__name__}",
-        hint="write the query with JOIN instead",
-    )
+    raise Unsupported(f"a subquery cannot use outer columns below {type(relation).__name__}")
 
 
 @_pull.register
@@ -144,10 +169,7 @@ def _(relation: Filter) -> Pulled:
 def _(relation: Project) -> Pulled:
     below = pulled(relation.input)
     if any(has_outer(each) for each in relation.expressions):
-        raise Unsupported(
-            "a subquery cannot compute its columns of outer ones",
-            hint="compute them in the query around it",
-        )
+        raise Unsupported("a subquery cannot compute its columns of outer ones")
     used = sorted({index for each in below.conditions for index in columns_of(each)})
     width = len(relation.expressions)
     wanted = [columns(below.relation)[index] for index in used]
@@ -168,6 +190,9 @@ def _(relation: Aggregate) -> Pulled:
     if relation.grouping_sets is not None:
         raise Unsupported("a subquery with GROUPING SETS cannot use outer columns")
     below, keys, conditions = keyed_by_outer(pulled(relation.input))
+    if not relation.keys and not all(is_call(each, "EQUALS") for each in conditions):
+        # That there is no group is told by a key that is NULL, and here one that is there may be.
+        raise Unsupported("a subquery without GROUP BY whose outer columns may equal NULL")
     wide = aggregation(below, (*relation.keys, *keys), relation.calls)
     own, added, calls = len(relation.keys), len(keys), len(relation.calls)
     order = [*range(own), *range(own + added, own + added + calls), *range(own, own + added)]
@@ -204,15 +229,12 @@ def _(relation: Join) -> Pulled:
     left, right = pulled(relation.left), pulled(relation.right)
     parts = conjuncts(relation.condition)
     outer_parts = [part for part in parts if has_outer(part)]
-    if (
-        (relation.kind != INNER and outer_parts)
-        or (relation.kind not in (INNER, LEFT) and left.conditions)
-        or (relation.kind != INNER and right.conditions)
-    ):
-        raise Unsupported(
-            f"a subquery cannot use outer columns below a {relation.kind} join",
-            hint="write the query with JOIN instead",
-        )
+    if relation.kind != INNER and (outer_parts or right.conditions):
+        raise Unsupported(f"a subquery cannot use outer columns below a {relation.kind} join")
+    if relation.kind in (SEMI, ANTI):
+        return _pulled_left(relation, left)
+    if relation.kind not in (INNER, LEFT) and left.conditions:
+        raise Unsupported(f"a subquery cannot use outer columns below a {relation.kind} join")
     first, second = len(relation.left.schema), len(relation.right.schema)
     wide_left, wide_right = len(left.relation.schema), len(right.relation.schema)
 
@@ -229,6 +251,18 @@ def _(relation: Join) -> Pulled:
     conditions = [shifted(each, back.__getitem__) for each in left.conditions]
     conditions += [shifted(each, lambda i: back[i + wide_left]) for each in right.conditions]
     return Pulled(moved, (*conditions, *outer_parts))
+
+
+def _pulled_left(relation: Join, left: Pulled) -> Pulled:
+    """A semi or anti join whose left side has conditions: they may as well come after it."""
+    width, wide = len(relation.left.schema), len(left.relation.schema)
+    condition = relation.condition
+    if condition is not None:
+        condition = shifted(condition, lambda at: at if at < width else at - width + wide)
+    join = joined(
+        left.relation, relation.right, relation.kind, condition, null_aware=relation.null_aware
+    )
+    return Pulled(join, left.conditions)
 
 
 def keyed_by_outer(below: Pulled) -> tuple[Relation, list[int], tuple[Expression, ...]]:
@@ -258,14 +292,13 @@ def keyed_by_outer(below: Pulled) -> tuple[Relation, list[int], tuple[Expression
 
 def _equal_side(condition: Expression) -> tuple[Expression, bool]:
     """The side of an equality that is the subquery's, and whether it is the right one."""
-    if isinstance(condition, Call) and condition.function.name == "EQUALS":
+    if isinstance(condition, Call) and condition.function.name in _EQUALITIES:
         for swapped, (side, other) in enumerate((condition.arguments, condition.arguments[::-1])):
             if not has_outer(side) and not columns_of(other):
                 return side, bool(swapped)
     raise Unsupported(
         "a subquery with an aggregate, LIMIT or DISTINCT can only be compared with outer columns "
-        "by equality",
-        hint="compare a column of the subquery with = to a column outside, or write a JOIN",
+        "by equality"
     )
 
 

@@ -48,7 +48,8 @@ def tokens(text: str) -> list[Token]:
     return tokens_of(text, Flink)
 
 
-def _whole(text: str, read: Callable[[FlinkParser], Found]) -> Found:
+def whole(text: str, read: Callable[[FlinkParser], Found]) -> Found:
+    """What is read from a text, of which nothing may be left."""
     parser = opened(text)
     found = read(parser)
     parser.accept_sign(TokenType.SEMICOLON)
@@ -59,9 +60,9 @@ def _whole(text: str, read: Callable[[FlinkParser], Found]) -> Found:
 
 def parse_query(text: str) -> exp.Expr:
     """The tree of a query."""
-    return _whole(text, lambda parser: parser.query())
+    return whole(text, lambda parser: parser.query())
 
 
 def parse_expression(text: str) -> exp.Expr:
     """The tree of a scalar expression, which may have an alias or be `*`."""
-    return _whole(text, lambda parser: parser._select_item())
+    return whole(text, lambda parser: parser._select_item())

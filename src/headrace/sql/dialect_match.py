@@ -20,10 +20,10 @@ class MatchGrammar(TableGrammar):
             found.set("order", self.order_by())
         if self.accept("MEASURES"):
             found.set("measures", self.list_of(self._measure))
-        found.set("rows", self._rows_per_match())
+        found.set("rows", self.rows_per_match())
         if self.accept("AFTER", "MATCH"):
-            found.set("skip", self._skip())
-        self._pattern_clause(found)
+            found.set("skip", self.match_skip())
+        self.pattern_clause(found)
         if self.accept("WITHIN"):
             found.set("within", self.scalar())
         if self.accept("SUBSET"):
@@ -36,7 +36,8 @@ class MatchGrammar(TableGrammar):
     def _measure(self) -> exp.Expr:
         start = self._curr
         frame = None
-        if self.sees_any(("FINAL", "RUNNING")):
+        calls = self.word(1) and self.sees_sign(TokenType.L_PAREN, 2)
+        if self.sees_any(("FINAL", "RUNNING")) and not calls:
             frame = self.expect_any(("FINAL", "RUNNING"))
         value = self.scalar()
         if frame is not None:
@@ -45,7 +46,7 @@ class MatchGrammar(TableGrammar):
         alias = self.identifier("the measure's name")
         return self.marked(exp.Alias(this=value, alias=alias), start)
 
-    def _rows_per_match(self) -> str | None:
+    def rows_per_match(self) -> str | None:
         if self.accept("ONE", "ROW", "PER", "MATCH"):
             return "ONE ROW PER MATCH"
         if not self.accept("ALL", "ROWS", "PER", "MATCH"):
@@ -56,7 +57,7 @@ class MatchGrammar(TableGrammar):
                 return "ALL ROWS PER MATCH " + " ".join(words)
         return "ALL ROWS PER MATCH"
 
-    def _skip(self) -> MatchSkip:
+    def match_skip(self) -> MatchSkip:
         start = self._curr
         self.expect("SKIP")
         if self.accept("PAST"):
@@ -74,17 +75,11 @@ class MatchGrammar(TableGrammar):
     def _variable(self) -> exp.Identifier:
         return self.identifier("a pattern variable")
 
-    def _pattern_clause(self, found: MatchRecognize) -> None:
+    def pattern_clause(self, found: MatchRecognize) -> None:
         self.expect("PATTERN")
         self.open_paren()
-        anchors = [self.accept_sign(TokenType.CARET)]
         found.set("pattern", self._alternation())
-        anchors.append(self._dollar())
-        found.set("anchors", anchors)
         self.close_paren()
-
-    def _dollar(self) -> bool:
-        return self.accept("$")
 
     def _alternation(self) -> PatternPart:
         start = self._curr
@@ -105,17 +100,16 @@ class MatchGrammar(TableGrammar):
         return self.marked(PatternPart(kind="sequence", expressions=parts), start)
 
     def _part_ahead(self) -> bool:
-        signs = (TokenType.L_PAREN, TokenType.L_BRACE)
-        if self.sees("$"):
-            return False
-        return self.is_name() or self.sees("PERMUTE") or any(map(self.sees_sign, signs))
+        signs = (TokenType.L_PAREN, TokenType.L_BRACE, TokenType.CARET)
+        words = self.is_name() or self.sees_any(("PERMUTE", "$"))
+        return words or any(map(self.sees_sign, signs))
 
     def _quantified_part(self) -> PatternPart:
         start = self._curr
         part = self._pattern_primary()
         bounds = self._quantifier()
         if bounds is not None:
-            if part.args.get("low") is not None:
+            if part.args.get("low") is not None or part.args["kind"] == "anchor":
                 part = PatternPart(kind="sequence", expressions=[part])
             part.set("low", bounds[0])
             part.set("high", bounds[1])
@@ -124,7 +118,13 @@ class MatchGrammar(TableGrammar):
 
     def _pattern_primary(self) -> PatternPart:
         start = self._curr
+        if self.accept_sign(TokenType.CARET):
+            return self.marked(PatternPart(kind="anchor", at_end=False), start)
+        if self.accept("$"):
+            return self.marked(PatternPart(kind="anchor", at_end=True), start)
         if self.accept_sign(TokenType.L_PAREN):
+            if self.accept_sign(TokenType.R_PAREN):
+                return self.marked(PatternPart(kind="sequence", expressions=[]), start)
             inner = self._alternation()
             self.close_paren()
             if inner.args.get("low") is not None:
@@ -158,7 +158,7 @@ class MatchGrammar(TableGrammar):
 
     def _bounds(self) -> tuple[int, int | None]:
         if self.accept_sign(TokenType.COMMA):
-            return (0, self.whole_number())
+            return (0, None if self.sees_sign(TokenType.R_BRACE) else self.whole_number())
         low = self.whole_number()
         if not self.accept_sign(TokenType.COMMA):
             return (low, low)

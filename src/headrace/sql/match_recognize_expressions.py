@@ -7,14 +7,13 @@ last a column of the slots of an `OverMatch`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from headrace.core import logical_types as lt
 from headrace.core.expressions import Column, Expression, columns_of, shifted
 from headrace.core.row_patterns import (
     Classifier,
-    MatchTime,
     OverMatch,
     OverRows,
     RowAt,
@@ -23,8 +22,6 @@ from headrace.core.row_patterns import (
 )
 from headrace.errors import InvalidQuery, Unsupported
 from headrace.sql import unresolved as un
-from headrace.sql.calls import aggregate, call
-from headrace.sql.constants import constant_of
 from headrace.sql.marks import (
     AggregateMark,
     GroupWindowMark,
@@ -34,16 +31,16 @@ from headrace.sql.marks import (
     call_with_inputs,
     contains,
 )
+from headrace.sql.match_recognize_functions import (
+    SPECIAL,
+    SlotMark,
+    counts_rows_of_variable,
+    row_count,
+)
+from headrace.sql.match_recognize_terms import Beyond
 from headrace.sql.position import did_you_mean
 from headrace.sql.resolver import Resolver
 from headrace.sql.scope import Scope
-
-
-@dataclass(frozen=True)
-class SlotMark(Expression):
-    """What an expression wants of the rows of a match."""
-
-    slot: Slot
 
 
 @dataclass(frozen=True)
@@ -93,6 +90,14 @@ class MatchResolver(Resolver):
     """Variables that every match has rows of."""
     subsets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """SUBSET: names that stand for several variables."""
+    strict: bool = False
+    """Whether only what Flink has is allowed."""
+    by_row: bool = False
+    """Whether measures are evaluated for every row of a match, each with the rows up to it."""
+    may_be_empty: bool = False
+    """Whether a match may have no row at all."""
+    final: bool = False
+    """Inside of FINAL: the whole match is meant, not the rows up to one."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -110,11 +115,11 @@ class MatchResolver(Resolver):
 
     def resolve(self, node: un.Unresolved) -> Expression:
         if isinstance(node, un.Apply) and not node.path and not node.quoted:
-            special = _SPECIAL.get(node.function.upper())
+            special = SPECIAL.get(node.function.upper())
             if special is not None:
                 return special(self, node)
-            if _counts_rows_of_variable(node):
-                return _count(self, node)
+            if counts_rows_of_variable(node):
+                return row_count(self, node)
         found = super().resolve(node)
         if isinstance(found, AggregateMark):
             return self._over_rows(found, node)
@@ -130,10 +135,13 @@ class MatchResolver(Resolver):
             raise Unsupported(
                 f"{mark} has an order of its own: rows of a match have theirs", origin=node.at
             )
+        if mark.call.distinct and self.strict:
+            raise Beyond(f"{mark} in MATCH_RECOGNIZE", node.at, "leave out DISTINCT").error()
         inputs = call_inputs(mark.call)
         variables = self.variables_of(inputs, str(mark.call.function.name), node)
         local = [shifted(each, self._local) for each in inputs]
-        return SlotMark(mark.type, OverRows(variables, call_with_inputs(mark.call, local)))
+        call = call_with_inputs(mark.call, local)
+        return SlotMark(mark.type, OverRows(variables, call, self.final))
 
     def variables_of(
         self, parts: Sequence[Expression], what: str, node: un.Unresolved
@@ -160,18 +168,21 @@ class MatchResolver(Resolver):
         offset: int = 0,
     ) -> SlotMark:  # fmt: skip
         variables = self.variables_of([expression], what, node)
-        slot = RowAt(variables, shifted(expression, self._local), from_end, offset)
+        local = shifted(expression, self._local)
+        slot = RowAt(variables, local, from_end, offset, final=self.final)
         type = lt.materialized(expression.type)
-        return SlotMark(type.with_nullable(type.nullable or not self._is_there(slot)), slot)
+        return SlotMark(type.with_nullable(type.nullable or not self.is_there(slot)), slot)
 
-    def _is_there(self, slot: RowAt) -> bool:
+    def is_there(self, slot: RowAt | Classifier) -> bool:
         """Whether there is such a row in any case."""
-        if slot.offset:
+        if slot.offset or (self.may_be_empty and self.defining is None):
             return False
         if slot.variables is None:
             return True
         if self.defining is not None:
             return slot.from_end and self.defining in slot.variables
+        if self.by_row and not slot.final:
+            return False
         return not self.mandatory.isdisjoint(slot.variables)
 
     def _local(self, index: int) -> int:
@@ -193,116 +204,6 @@ def over_match(resolver: MatchResolver, expressions: Sequence[Expression]) -> Ov
 
     made = tuple(placed(each) for each in expressions)
     return OverMatch(tuple(slots), made)
-
-
-def _navigation(from_end: bool) -> Callable[[MatchResolver, un.Apply], Expression]:
-    def resolved(resolver: MatchResolver, node: un.Apply) -> Expression:
-        name = node.function.upper()
-        if not 1 <= len(node.arguments) <= 2:
-            raise InvalidQuery(
-                f"{name} takes an expression and perhaps an offset", origin=node.at,
-                hint=f"write {name}(A.x) or {name}(A.x, 1)",
-            )  # fmt: skip
-        expression = resolver.resolve(node.arguments[0])
-        offset = _offset(resolver, node.arguments[1], name) if len(node.arguments) > 1 else 0
-        return resolver.row_at(expression, name, node, from_end=from_end, offset=offset)
-
-    return resolved
-
-
-def _offset(resolver: MatchResolver, node: un.Unresolved, name: str) -> int:
-    expression = resolver.resolve(node)
-    if isinstance(expression, SlotMark):
-        raise InvalidQuery(f"the offset of {name} must be a constant", origin=node.at)
-    value = constant_of(expression, f"the offset of {name}", node.at)
-    if not isinstance(expression.type, lt.INTEGERS) or value is None or value < 0:
-        raise InvalidQuery(
-            f"the offset of {name} must be a whole number from 0 on, this is {value}",
-            origin=node.at,
-        )
-    return int(value)
-
-
-def _counts_rows_of_variable(node: un.Apply) -> bool:
-    """COUNT(A.*)"""
-    stars = [each for each in node.arguments if isinstance(each, un.Star)]
-    return node.function.upper() == "COUNT" and any(star.qualifier for star in stars)
-
-
-def _count(resolver: MatchResolver, node: un.Apply) -> Expression:
-    star = node.arguments[0]
-    assert isinstance(star, un.Star)
-    variable = ".".join(star.qualifier)
-    if variable not in resolver.names:
-        known = f"its variables are {', '.join(resolver.names)}"
-        raise InvalidQuery(
-            f"PATTERN has no variable {variable}", origin=star.at,
-            hint=did_you_mean(variable, resolver.names, known),
-        )  # fmt: skip
-    counted = aggregate("COUNT", at=node.at)
-    return SlotMark(counted.type, OverRows(resolver.named(variable), counted))
-
-
-def _match_rowtime(resolver: MatchResolver, node: un.Apply) -> Expression:
-    time = resolver.time_type
-    if lt.is_proctime(time):
-        raise InvalidQuery(
-            "MATCH_ROWTIME needs rows ordered by event time, these are by processing time",
-            origin=node.at, hint="use MATCH_PROCTIME(), or ORDER BY a column with a WATERMARK",
-        )  # fmt: skip
-    kind = time.kind if isinstance(time, lt.TimestampType | lt.LocalZonedTimestampType) else None
-    assert kind is not None
-    type: lt.LogicalType = lt.TimestampType(3, kind)
-    if node.arguments:
-        type = resolver.resolve(node.arguments[0]).type
-        if type.with_nullable(False) != time.with_nullable(False):
-            raise InvalidQuery(
-                f"MATCH_ROWTIME takes the time attribute the rows are ordered by, this is {type}",
-                origin=node.arguments[0].at,
-            )
-    return SlotMark(type.not_null(), MatchTime())
-
-
-def _match_proctime(resolver: MatchResolver, node: un.Apply) -> Expression:
-    if node.arguments:
-        raise InvalidQuery("MATCH_PROCTIME has no arguments", origin=node.at)
-    return call("PROCTIME", at=node.at)
-
-
-def _classifier(resolver: MatchResolver, node: un.Apply) -> Expression:
-    if node.arguments:
-        raise Unsupported("CLASSIFIER has no arguments here", origin=node.at)
-    return SlotMark(lt.STRING.not_null(), Classifier())
-
-
-def _whole_match(resolver: MatchResolver, node: un.Apply) -> Expression:
-    """FINAL x, RUNNING x: with one row per match both are evaluated at its last row."""
-    return resolver.resolve(node.arguments[0])
-
-
-def _not_yet(resolver: MatchResolver, node: un.Apply) -> Expression:
-    name = node.function.upper()
-    hints = {
-        "PREV": "LAST(A.x, 1) is the row of A before the last one",
-        "NEXT": "FIRST(A.x, 1) is the second row of A",
-    }
-    raise Unsupported(
-        f"{name} cannot be had in MATCH_RECOGNIZE", origin=node.at, hint=hints.get(name)
-    )
-
-
-_SPECIAL: dict[str, Callable[[MatchResolver, un.Apply], Expression]] = {
-    "FIRST": _navigation(from_end=False),
-    "LAST": _navigation(from_end=True),
-    "MATCH_ROWTIME": _match_rowtime,
-    "MATCH_PROCTIME": _match_proctime,
-    "FINAL": _whole_match,
-    "RUNNING": _whole_match,
-    "PREV": _not_yet,
-    "NEXT": _not_yet,
-    "CLASSIFIER": _classifier,
-    "MATCH_NUMBER": _not_yet,
-}
 
 
 def for_variable(resolver: MatchResolver, variable: str) -> MatchResolver:

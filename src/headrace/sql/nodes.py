@@ -17,7 +17,7 @@ unresolved ones by `headrace.sql.to_unresolved.unresolved`.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlglot import exp
 
@@ -168,6 +168,12 @@ class HintCall(exp.Expression):
         return tuple(self.args.get("expressions") or ())
 
 
+class Given(exp.Expression):
+    """A scalar expression that was made without text: `this` is an unresolved one."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
 class MatchRecognize(exp.Expression):
     """`this` is the table; `measures` and `define` are `exp.Alias`; `pattern` is a
     `PatternPart`; `rows` "ONE ROW PER MATCH" or "ALL ROWS PER MATCH"."""
@@ -180,7 +186,6 @@ class MatchRecognize(exp.Expression):
         "rows": False,
         "skip": False,
         "pattern": True,
-        "anchors": False,
         "within": False,
         "subsets": False,
         "define": True,
@@ -196,8 +201,8 @@ class MatchSkip(exp.Expression):
 
 
 class PatternPart(exp.Expression):
-    """`kind`: "variable" (this), "sequence", "alternation", "permute", "exclusion" (expressions);
-    with a quantifier `low`, `high` (None: without end), `reluctant`."""
+    """`kind`: "variable" (this), "sequence", "alternation", "permute", "exclusion" (expressions),
+    "anchor" (at_end); with a quantifier `low`, `high` (None: without end), `reluctant`."""
 
     arg_types: ClassVar[dict[str, bool]] = {
         "kind": True,
@@ -206,6 +211,7 @@ class PatternPart(exp.Expression):
         "low": False,
         "high": False,
         "reluctant": False,
+        "at_end": False,
     }
 
 
@@ -215,12 +221,27 @@ def mark(node: exp.Expr, text: str, start: int, end: int) -> None:
     meta["sql"], meta["start"], meta["end"] = text, start, end
 
 
+def mark_origin(node: exp.Expr, origin: object | None) -> None:
+    """Note where the program made a node."""
+    node.meta["origin"] = origin
+
+
+def given(expression: Any, origin: object | None) -> Given:
+    """A node for an unresolved expression."""
+    node = Given(this=expression)
+    mark_origin(node, origin)
+    return node
+
+
 def position_of(node: exp.Expr | None) -> Position | None:
     """Where a part of a query was written; of a part made without text, where its parts were."""
     if node is None:
         return None
     for part in node.walk():
         meta = part.meta
+        if "origin" in meta:
+            made: Position | None = meta["origin"]
+            return made
         if "sql" in meta:
             return Position.at_offset(meta["sql"], meta["start"], meta["end"] + 1)
     return None

@@ -93,6 +93,8 @@ class QueryBuilder:
     """Views being expanded, to find those that use themselves."""
     batch: bool = False
     """Whether the query runs in batch mode, where windows need no time attribute."""
+    strict_patterns: bool = False
+    """Whether MATCH_RECOGNIZE may only have what Flink has."""
 
     def user_function(self, path: tuple[str, ...]) -> UserFunction | None:
         return self.tables.user_function(path)

@@ -43,6 +43,10 @@ class Surroundings(Protocol):
     def batch(self) -> bool:
         """Whether all rows are there when the query runs: then windows need no time attribute."""
 
+    @property
+    def strict_patterns(self) -> bool:
+        """Whether MATCH_RECOGNIZE may only have what Flink has."""
+
 
 class NoSurroundings:
     """For expressions on their own, such as those of computed columns."""
@@ -62,6 +66,10 @@ class NoSurroundings:
 
     @property
     def batch(self) -> bool:
+        return False
+
+    @property
+    def strict_patterns(self) -> bool:
         return False
 
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from headrace.core import logical_types as lt
 from headrace.core.expressions import Call, Column, Expression, Literal, rewritten
-from headrace.errors import Unsupported
 from headrace.graph.relations import ANTI, LEFT, SEMI, Project, Relation, Sort, Values
+from headrace.plan.relational.conditions import conjuncts
 from headrace.sql.aggregation import aggregation
-from headrace.sql.calls import TRUE, aggregate, all_of, any_of, call, conjuncts, null_of
-from headrace.sql.decorrelation import Pulled, beside, keyed_by_outer, pulled
+from headrace.sql.calls import TRUE, aggregate, all_of, any_of, call, null_of
+from headrace.sql.decorrelation import Pulled, beside, keyed_by_outer
 from headrace.sql.marks import SubqueryMark, contains
+from headrace.sql.outer_domain import pulled_for
 from headrace.sql.relations import (
     columns,
     first_columns,
@@ -56,7 +57,7 @@ def _negation(part: Expression) -> tuple[Expression, bool]:
 
 def _semi_joined(relation: Relation, mark: SubqueryMark, negated: bool) -> Relation:
     width = len(relation.schema)
-    inner = pulled(mark.relation)
+    inner = pulled_for(mark.relation, relation)
     right = columns(inner.relation)
     comparisons = []
     for operand, column in zip(mark.operands, right, strict=False):
@@ -103,7 +104,7 @@ def _with_values(expression: Expression, values: dict[SubqueryMark, Expression])
 
 def _scalar(relation: Relation, mark: SubqueryMark) -> tuple[Relation, Expression]:
     width = len(relation.schema)
-    inner = pulled(mark.relation)
+    inner = pulled_for(mark.relation, relation, keyed=True)
     if not inner.conditions:
         right = inner.relation if _has_one_row(inner) else _single(inner.relation, ())
         join = joined(relation, right, LEFT)
@@ -165,7 +166,7 @@ def _moved(
 
 def _exists(relation: Relation, mark: SubqueryMark) -> tuple[Relation, Expression]:
     width = len(relation.schema)
-    inner = pulled(mark.relation)
+    inner = pulled_for(mark.relation, relation, keyed=True)
     keyed, keys, conditions = keyed_by_outer(inner)
     counted = aggregation(keyed, keys, [aggregate("COUNT")])
     on = all_of(beside(width, each) for each in _moved(conditions, keys, 0))
@@ -184,13 +185,10 @@ def _zero(type: lt.LogicalType) -> Expression:
 def _in(relation: Relation, mark: SubqueryMark) -> tuple[Relation, Expression]:
     """IN as a value: found, not found, or unknown because of NULLs."""
     if mark.comparison != "EQUALS":
-        raise Unsupported(
-            "SOME and ALL with an inequality are only possible as conditions of WHERE",
-            origin=mark.at, hint="compare with a subquery of MIN or MAX",
-        )  # fmt: skip
+        return _some(relation, mark)
     width = len(relation.schema)
     values = len(mark.operands)
-    keyed, keys, conditions = keyed_by_outer(pulled(mark.relation))
+    keyed, keys, conditions = keyed_by_outer(pulled_for(mark.relation, relation, keyed=True))
     present = [call("IS_NOT_NULL", each) for each in columns(keyed)[:values] if each.type.nullable]
     every = [*range(values), *keys]
     known = with_columns(aggregation(restricted(keyed, all_of(present)), every, ()), [TRUE])
@@ -219,14 +217,32 @@ def _three_valued(
     on = all_of(beside(width, each) for each in _moved(conditions, keys, 0))
     both = joined(join, counted, LEFT, on)
     rows, *filled = columns(both)[width + len(keys) :]
-    zero = _zero(rows.type)
-    none = any_of([call("IS_NULL", rows), call("EQUALS", rows, zero)])
+    return both, _decided(mark, found, rows, filled)
+
+
+def _decided(
+    mark: SubqueryMark, found: Expression, rows: Expression, filled: Sequence[Expression]
+) -> Expression:
+    """Found, not found or unknown, by the numbers of rows and of values that are not NULL."""
+    none = any_of([call("IS_NULL", rows), call("EQUALS", rows, _zero(rows.type))])
     doubts = [call("LESS_THAN", each, rows) for each in filled]
     doubts += [call("IS_NULL", each) for each in mark.operands if each.type.nullable]
     false = replace(TRUE, value=False)
-    unknown = null_of(lt.BOOLEAN)
-    value = call("CASE", found, TRUE, none, false, any_of(doubts), unknown, false)
-    return both, value
+    return call("CASE", found, TRUE, none, false, any_of(doubts), null_of(lt.BOOLEAN), false)
+
+
+def _some(relation: Relation, mark: SubqueryMark) -> tuple[Relation, Expression]:
+    """A comparison holds for some value if it does for the least or for the greatest one."""
+    width = len(relation.schema)
+    keyed, keys, conditions = keyed_by_outer(pulled_for(mark.relation, relation, keyed=True))
+    ((operand, value),) = zip(mark.operands, columns(keyed)[:1], strict=True)
+    calls = [aggregate("COUNT"), *(aggregate(each, value) for each in ("COUNT", "MIN", "MAX"))]
+    counted = aggregation(keyed, keys, calls)
+    on = all_of(beside(width, each) for each in _moved(conditions, keys, 0))
+    join = joined(relation, counted, LEFT, on)
+    rows, filled, *ends = columns(join)[width + len(keys) :]
+    found = any_of([call("IS_TRUE", call(mark.comparison, operand, end)) for end in ends])
+    return join, _decided(mark, found, rows, [filled])
 
 
 _JOINS = {"scalar": _scalar, "exists": _exists, "in": _in}
@@ -238,7 +254,7 @@ def laterally_joined(
     """A join whose right side is computed for each left row: its outer columns are the left's."""
     width = len(left.schema)
     own = len(right.schema)
-    inner = pulled(right)
+    inner = pulled_for(right, left)
     conditions = [beside(width, each) for each in inner.conditions]
     if inner.empty is None or not inner.conditions:
         on = all_of([*conditions, *conjuncts(condition)])

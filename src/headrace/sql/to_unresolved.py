@@ -168,6 +168,7 @@ def _descriptor(node: exp.Expr) -> un.Unresolved:
 
 _CONVERSIONS: dict[type[exp.Expr], Callable[[exp.Expr], un.Unresolved]] = {
     nodes.CompoundName: _name,
+    nodes.Given: lambda node: node.this,
     nodes.Operation: _operation,
     nodes.FunctionCall: _call,
     nodes.TimeLiteral: time_value,

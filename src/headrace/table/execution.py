@@ -23,7 +23,6 @@ from headrace.graph.nodes import SinkNode
 from headrace.graph.relations import Insert, Relation, Scan
 from headrace.jobs.client import JobClient
 from headrace.jobs.native_job import launch_native, native_session
-from headrace.operators.functions.session import session_time_zone
 from headrace.operators.sinks import CollectOperator
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
@@ -64,6 +63,7 @@ class Execution(Executor):
         """Run INSERT statements as one job."""
         optimized = [_overwriting(self.optimized(insert)) for insert in inserts]
         choice = self.choose(optimized)
+        final = choice.native
         if choice.native:
             try:
                 return self._run_native(optimized, name)
@@ -78,42 +78,52 @@ class Execution(Executor):
                     f"INSERT OVERWRITE {'.'.join(insert.path)}, because {why}",
                     hint="Only a query over tables that end can replace a table's rows.",
                 )
-            sinks.append(self.lower(insert))
+            sinks.append(self.lower(insert, final=final))
         return self.env.launch(name, roots=[*sinks, *self._beside])
 
     def collect(self, relation: Relation, put: Put, name: str) -> JobClient:
         """Run a query and hand over its changes as tuples (kind, column, …)."""
         optimized = self.optimized(relation)
-        if self.choose([optimized]).native:
+        final = self.choose([optimized]).native
+        if final:
             try:
                 return self._collect_native(optimized, put, name)
             except NotNative:
                 pass
         self._beside = []
-        node = self.lower(optimized)
+        node = self.lower(optimized, final=final)
         sink = self.env.builder.add(SinkNode, "Collect", (node,), operator=CollectOperator())
         return self.env.launch(name, {sink: put}, roots=[sink, *self._beside])
 
     def optimized(self, relation: Relation) -> Any:
         check_options(self.settings.options, self._told_options)
-        with session_time_zone(self.settings.zone):
+        with self.settings.compiling():
             return self.planner.optimized(relation)
 
     # On key groups.
 
-    def lower(self, relation: Relation, taken: ChangelogMode = RETRACT) -> int:
-        """Add the relation's operators to the program's graph; the id of the last node."""
-        with session_time_zone(self.settings.zone):
-            lowering = self._lowering(annotated(relation, taken))
+    def lower(
+        self, relation: Relation, taken: ChangelogMode = RETRACT, *, final: bool = False
+    ) -> int:
+        """Add the relation's operators to the program's graph; the id of the last node.
+
+        `final`: the job has no other sources than these tables, and they all end. Then it is one
+        micro-batch, and answers as in BATCH mode.
+        """
+        final = final or self.settings.final
+        with self.settings.compiling():
+            lowering = self._lowering(annotated(relation, taken, final=final), final)
             node = lowering.node(relation)
         self._beside += lowering.beside
         return node
 
-    def _lowering(self, traits: Traits) -> Lowering:
+    def _lowering(self, traits: Traits, final: bool) -> Lowering:
         settings = self.settings
         lowering = LoweringSettings(
-            per_record=settings.per_record, ttl_ms=settings.ttl_ms, zone=settings.zone,
-            batch=settings.batch, idle_after_ms=settings.idle_after_ms, options=settings.options,
+            per_record=settings.per_record, zone=settings.zone, batch=settings.batch or final,
+            ttl_ms=None if final else settings.ttl_ms, final=final,
+            idle_after_ms=settings.idle_after_ms, options=settings.options,
+            lookups=settings.awaited_lookups,
         )  # fmt: skip
         return Lowering(self.env.builder, lowering, traits, RULES)
 
@@ -122,8 +132,9 @@ class Execution(Executor):
         scratch = Execution(copy(self.env), self.settings, self.planner)
         builder = scratch.env.builder = copy(self.env.builder)
         builder._nodes, builder._pending = dict(builder._nodes), set()
+        final = self.choose(relations).native
         for relation in relations:
-            node = scratch.lower(relation)
+            node = scratch.lower(relation, final=final)
             if not isinstance(relation, Insert):
                 builder.add(SinkNode, "Collect", (node,), operator=CollectOperator())
         return plan(builder.peek("explained", **scratch.env._graph_settings()))
@@ -164,7 +175,7 @@ class Execution(Executor):
 
     def _run_native(self, inserts: Sequence[Insert], name: str) -> JobClient:
         frames = self.frames()
-        with session_time_zone(self.settings.zone):
+        with self.settings.compiling():
             works = [self._write(frames, insert) for insert in inserts]
 
         def work() -> None:
@@ -196,7 +207,7 @@ class Execution(Executor):
 
     def _collect_native(self, relation: Relation, put: Put, name: str) -> JobClient:
         frames = self.frames()
-        with session_time_zone(self.settings.zone):
+        with self.settings.compiling():
             frame = frames.frame(relation)
         row = RowType(relation.schema)
         return launch_native(

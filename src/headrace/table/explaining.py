@@ -5,35 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from headrace.graph.relations import Insert, Relation
-from headrace.operators.functions.session import session_time_zone
 from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.plan.relational.changelog import annotated
 from headrace.plan.relational.explain import abstract_syntax_tree, physical_plan
 from headrace.runtime.declarations import declarations
 from headrace.spark.native import NotNative
 from headrace.table.execution import Execution
+from headrace.table.pattern_drawings import described
 
 
 def explained(relations: Sequence[Relation], execution: Execution) -> str:
     """The plan as asked, as optimised, and how it is executed."""
     optimized = [execution.optimized(relation) for relation in relations]
-    parts = [abstract_syntax_tree(relation) for relation in relations]
-    parts += [physical_plan(relation) for relation in optimized]
-    parts.append("== Physical Execution Plan ==")
     choice = execution.choose(optimized)
+    final = choice.native or execution.settings.final
+    native: list[str] = []
     if choice.native:
         try:
-            parts += _native(optimized, execution)
-            return "\n".join(parts)
+            native = list(_native(optimized, execution))
         except NotNative as reason:
             choice.reasons.append(str(reason))
+    parts = [abstract_syntax_tree(relation) for relation in relations]
+    parts += [physical_plan(each, annotated(each, final=final)) for each in optimized]
+    parts.append("== Physical Execution Plan ==")
+    if native:
+        return "\n".join([*parts, *native])
     parts.append(f"key-group operators, because {'; '.join(choice.reasons)}")
     parts += _operators(execution.planned(optimized))
+    parts += described(optimized)
     return "\n".join(parts)
 
 
 def _native(relations: Sequence[Relation], execution: Execution) -> Iterator[str]:
     frames = execution.frames()
-    with session_time_zone(execution.settings.zone):
+    with execution.settings.compiling():
         made = [
             frames.frame(relation.input if isinstance(relation, Insert) else relation)
             for relation in relations

@@ -18,7 +18,11 @@ USED = frozenset({
     "table.dml-sync", "table.local-time-zone", "table.exec.state.ttl",
     "table.exec.source.idle-timeout", "table.exec.source.cdc-events-duplicate",
     "table.exec.sink.not-null-enforcer", "table.exec.sink.type-length-enforcer",
-    "table.exec.sink.nested-constraint-enforcer",
+    "table.exec.sink.nested-constraint-enforcer", "table.exec.async-scalar.buffer-capacity",
+    "table.exec.async-scalar.max-attempts", "table.exec.async-scalar.max-concurrent-operations",
+    "table.exec.async-scalar.retry-delay", "table.exec.async-scalar.retry-strategy",
+    "table.exec.async-scalar.timeout", "table.exec.async-lookup.buffer-capacity",
+    "table.exec.async-lookup.timeout",
 })  # fmt: skip
 _USED_PREFIX = "table.exec.emit."
 
@@ -47,11 +51,9 @@ _TUNING: Mapping[str, str] = {
     "legacy-nested-row-nullability plan.compile.catalog-objects plan.force-recompile "
     "plan.restore.catalog-objects refresh-mode.freshness-threshold resources.download-dir "
     "rtas-ctas.atomicity-enabled",
-    "table.exec": "async-lookup.buffer-capacity async-lookup.key-ordered-enabled "
-    "async-lookup.output-mode async-lookup.timeout async-ml-predict.max-concurrent-operations "
-    "async-ml-predict.output-mode async-ml-predict.timeout async-scalar.buffer-capacity "
-    "async-scalar.max-attempts async-scalar.max-concurrent-operations async-scalar.retry-delay "
-    "async-scalar.retry-strategy async-scalar.timeout async-state.enabled "
+    "table.exec": "async-lookup.key-ordered-enabled async-lookup.output-mode "
+    "async-ml-predict.max-concurrent-operations async-ml-predict.output-mode "
+    "async-ml-predict.timeout async-state.enabled "
     "async-table.max-concurrent-operations async-table.max-retries async-table.retry-delay "
     "async-table.retry-strategy async-table.timeout async-vector-search.max-concurrent-operations "
     "async-vector-search.output-mode async-vector-search.timeout "

@@ -33,7 +33,9 @@ class TableSession:
 
     @property
     def builder(self) -> QueryBuilder:
-        return QueryBuilder(self.tables, batch=self.settings.batch)
+        return QueryBuilder(
+            self.tables, batch=self.settings.batch, strict_patterns=self.settings.strict_patterns
+        )
 
     def query(self, tree: Any) -> Relation:
         """The relation of a parsed query."""

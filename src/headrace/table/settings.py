@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from headrace.core.config import Configuration, parse_duration
 from headrace.errors import InvalidArgument
+from headrace.operators.functions.session import session_time_zone
+from headrace.operators.table.awaited_calls import USUAL, AwaitedCalls, session_awaited_calls
+from headrace.sql.match_recognize_terms import STRICT as STRICT_PATTERNS
 
 CHANGES = "headrace.table.changes"
 """`micro-batch` (default): one change per key and micro-batch. `record`: as Flink without
-mini-batches, every record's."""
+mini-batches, every record's. BATCH mode knows no changes, there it has no meaning."""
 LOCAL_TIME_ZONE = "table.local-time-zone"
 STATE_TTL = "table.exec.state.ttl"
 IDLE_TIMEOUT = "table.exec.source.idle-timeout"
 _MODES = ("micro-batch", "record")
+_SCALAR, _LOOKUP = "table.exec.async-scalar.", "table.exec.async-lookup."
+_RETRIES = ("FIXED_DELAY", "NO_RETRY")
+_LOOKUPS_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,15 @@ class TableSettings:
         return self.configuration.to_dict()
 
     @property
+    def final(self) -> bool:
+        """Whether each row of a result is told once, when all input has been read: BATCH mode. A
+        job that runs as a stream all the same tells what it knows after each micro-batch."""
+        return self.batch and not self.as_stream
+
+    @property
     def per_record(self) -> bool:
+        if self.final:
+            return False
         # Programs written for PyFlink expect the changes that Flink makes.
         usual = "record" if "pyflink.table" in sys.modules else "micro-batch"
         found = self.configuration.get_string(CHANGES, usual)
@@ -59,12 +74,61 @@ class TableSettings:
         return self.configuration.get_string("execution.runtime-mode", "").upper() == "BATCH"
 
     @property
+    def strict_patterns(self) -> bool:
+        """Whether what Flink's MATCH_RECOGNIZE does not have is an error."""
+        return self.configuration.get_boolean(STRICT_PATTERNS, False)
+
+    @property
     def ttl_ms(self) -> int | None:
         return self._duration(STATE_TTL) or None
 
     @property
     def idle_after_ms(self) -> int | None:
         return self._duration(IDLE_TIMEOUT) or None
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Expressions compiled inside mean what the session's options say."""
+        with session_time_zone(self.zone), session_awaited_calls(self.awaited_calls):
+            yield
+
+    @property
+    def awaited_calls(self) -> AwaitedCalls:
+        """How asynchronous functions are called."""
+        older = self._number(f"{_SCALAR}buffer-capacity", USUAL.concurrent)
+        strategy = self.configuration.get_string(f"{_SCALAR}retry-strategy", _RETRIES[0]).upper()
+        if strategy not in _RETRIES:
+            raise InvalidArgument(
+                f"{_SCALAR}retry-strategy is one of {', '.join(_RETRIES)}, not {strategy!r}"
+            )
+        retries = self._number(f"{_SCALAR}max-attempts", USUAL.retries)
+        delay = self._duration(f"{_SCALAR}retry-delay")
+        return AwaitedCalls(
+            concurrent=self._number(f"{_SCALAR}max-concurrent-operations", older),
+            timeout_ms=self._timeout(_SCALAR),
+            retries=0 if strategy == "NO_RETRY" else retries,
+            delay_ms=USUAL.delay_ms if delay is None else delay,
+        )
+
+    @property
+    def awaited_lookups(self) -> AwaitedCalls:
+        """How tables are asked whose look-ups are asynchronous; one that fails is not repeated."""
+        return AwaitedCalls(
+            concurrent=self._number(f"{_LOOKUP}buffer-capacity", _LOOKUPS_AT_ONCE),
+            timeout_ms=self._timeout(_LOOKUP), retries=0,
+        )  # fmt: skip
+
+    def _timeout(self, prefix: str) -> int:
+        found = self._duration(f"{prefix}timeout")
+        return USUAL.timeout_ms if found is None else found
+
+    def _number(self, key: str, usual: int) -> int:
+        text = self.configuration.get_string(key, "")
+        if not text:
+            return usual
+        if not text.strip().isdecimal() or int(text) < 1:
+            raise InvalidArgument(f"{key} is a whole number above 0, not {text!r}")
+        return int(text)
 
     def _duration(self, key: str) -> int | None:
         text = self.configuration.get_string(key, "")

@@ -10,7 +10,6 @@ from headrace.core.logical_types import STRING, Field
 from headrace.datastream.collecting import CloseableIterator
 from headrace.errors import InvalidQuery, Unsupported
 from headrace.graph.relations import Insert, Relation
-from headrace.plan.relational.changelog import annotated
 from headrace.sql import ddl, functions
 from headrace.sql import statements as st
 from headrace.table.execution import Execution
@@ -137,8 +136,3 @@ class StatementRunner:
 
 def _printed(fields: Sequence[Field], rows: Sequence[tuple[Any, ...]]) -> TableResult:
     return TableResult(fields, rows=as_inserts(rows))
-
-
-def is_updating(relation: Relation) -> bool:
-    """Whether a query's rows change after they were given."""
-    return not annotated(relation)[relation].mode.insert_only

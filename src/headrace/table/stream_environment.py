@@ -135,7 +135,7 @@ class StreamTableEnvironment(TableEnvironment):
 
     def _require_append(self, relation: Relation, method: str) -> None:
         optimized = self._execution.optimized(relation)
-        mode = annotated(optimized).mode(optimized)
+        mode = annotated(optimized, final=self._execution.settings.final).mode(optimized)
         if not mode.insert_only:
             raise InvalidQuery(
                 f"{method}() takes tables without updates, this one has {mode}",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from headrace.cep.drawing import Drawing
 from headrace.core.logical_types import RowType
 from headrace.core.table_connector import CatalogTable
 from headrace.errors import InvalidArgument, InvalidQuery, TypeMismatch
@@ -29,6 +30,8 @@ from headrace.table.grouped_table import (
     OverWindowedTable,
     WindowGroupedTable,
 )
+from headrace.table.match_recognize import matched
+from headrace.table.pattern_drawings import drawings
 from headrace.table.resolved_schema import ResolvedSchema
 from headrace.table.results import TableResult
 from headrace.table.row_frames import data_frame
@@ -291,6 +294,32 @@ class Table:
                 hint="Over.partition_by(col('a')).order_by(col('ts')).alias('w')",
             )  # fmt: skip
         return OverWindowedTable(self, over_windows)
+
+    # Patterns.
+
+    def match_recognize(
+        self, *, pattern: str, define: Mapping[str, Expression[bool]],
+        measures: Mapping[str, Expression[Any]], order_by: Any, partition_by: Any = (),
+        rows_per_match: str | None = None, after_match: str | None = None, within: Any = None,
+        subsets: Mapping[str, Sequence[str]] | None = None,
+    ) -> Table:  # fmt: skip
+        """Sequences of rows that follow a pattern: MATCH_RECOGNIZE of SQL.
+
+        `pattern`, `rows_per_match` and `after_match` are text as in SQL. Conditions and measures
+        are expressions; `headrace.table.match_recognize` has variables, first() and last().
+        """
+        with self._in_zone():
+            found = matched(
+                self._building(), pattern=pattern, define=define, measures=measures,
+                order_by=order_by, partition_by=partition_by, rows_per_match=rows_per_match,
+                after_match=after_match, within=within, subsets=subsets,
+            )  # fmt: skip
+        return self._made(found)
+
+    def draw_patterns(self) -> tuple[Drawing, ...]:
+        """The states and edges of each pattern of MATCH_RECOGNIZE: `.svg()`, `.png()`, or as text
+        when printed."""
+        return drawings(self.relation)
 
     # Functions of rows.
 

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from headrace.core.expressions import UserFunction
 from headrace.core.logical_types import Field, LogicalType, RowType
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
+from headrace.operators.table.awaited_calls import is_awaited
 from headrace.operators.table.user_functions import FunctionContext
 from headrace.origin import calling_origin
 from headrace.table import data_types as dt
@@ -296,9 +297,7 @@ def _deterministic(function: Any, said: bool | None, name: str) -> bool:
 def _is_async(function: Any) -> bool:
     if isinstance(function, AsyncScalarFunction):
         return True
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 (whether it is a coroutine is asked)
-    )
+    return is_awaited(function)
 
 
 def _scalar(function: Any, **options: Any) -> UserDefinedFunctionWrapper:

@@ -9,21 +9,24 @@ from headrace.core.operator import Context
 from headrace.core.state import ValueStateDescriptor
 from headrace.errors import IncompatibleState
 from headrace.operators.cep.nfa import Nfa
-from headrace.operators.cep.shared_buffer import Matches
+from headrace.operators.cep.shared_buffer import NO_RUNS, Matches
 
 _time_of = itemgetter(0)
 _WAITING = ValueStateDescriptor("events-waiting")
 _MATCHES = ValueStateDescriptor("partial-matches")
 
 
-class KeyMatches:
+class KeyMatches(Matches):
     """One key's events that wait for the watermark, and its partial matches."""
 
-    __slots__ = ("matches", "timer", "waiting", "waits")
+    __slots__ = ("timer", "waiting", "waits")
 
-    def __init__(self, waiting: list[tuple[int, Any]], matches: Matches):
+    def __init__(self, waiting: list[tuple[int, Any]]):
+        self.runs = NO_RUNS
+        self.complete = NO_RUNS
+        self.sequence = self.links = 0
+        self.changed = False
         self.waiting = waiting
-        self.matches = matches
         self.timer: int | None = None
         """The earliest timer that is set."""
         self.waits = False
@@ -31,7 +34,7 @@ class KeyMatches:
 
     def due(self, nfa: Nfa) -> int | None:
         """When there is something to do for the key."""
-        timeout = nfa.next_timeout(self.matches)
+        timeout = nfa.next_timeout(self) if self.runs else None
         if not self.waiting:
             return timeout
         first: int = min(map(_time_of, self.waiting))
@@ -52,23 +55,22 @@ class MatchStore:
     def of(self, key: Any) -> KeyMatches:
         """What there is for a key, to be changed in place."""
         found = self.opened.get(key)
-        if found is None:
-            self._ctx.scope.key = key
-            found = self.opened[key] = self._load()
-        return found
+        return self.load(key) if found is None else found
 
-    def _load(self) -> KeyMatches:
+    def load(self, key: Any) -> KeyMatches:
+        """The same for a key that is not opened yet."""
+        self._ctx.scope.key = key
         waiting, packed = self._waiting.value(), self._matches.value()
-        found = KeyMatches(list(waiting or ()), self._unpacked(packed))
-        if waiting or packed:
+        found = self.opened[key] = KeyMatches([*waiting] if waiting else [])
+        if packed is not None:
+            self._unpack(found, packed)
+        if waiting or packed is not None:
             found.timer = found.due(self._nfa)  # it was set when they were stored
         return found
 
-    def _unpacked(self, packed: Any) -> Matches:
-        if packed is None:
-            return Matches()
+    def _unpack(self, found: KeyMatches, packed: Any) -> None:
         try:
-            return Matches.unpack(packed, self._nfa.numbers)
+            found.unpack(packed, self._nfa.numbers)
         except KeyError as missing:
             raise IncompatibleState(
                 f"there are partial matches that wait in state {missing} of the pattern, which the "
@@ -81,12 +83,11 @@ class MatchStore:
         """Write what has changed to state; from now on state is what counts."""
         scope, waiting, stored = self._ctx.scope, self._waiting, self._matches
         for key, found in self.opened.items():
-            matches = found.matches
-            if not found.waits and not matches.changed:
+            if not found.waits and not found.changed:
                 continue
             scope.key = key
             if found.waits:
                 waiting.update(found.waiting or None)
-            if matches.changed:
-                stored.update(None if matches.is_empty() else matches.pack(self._nfa.names))
+            if found.changed:
+                stored.update(None if found.is_empty() else found.pack(self._nfa.names))
         self.opened.clear()

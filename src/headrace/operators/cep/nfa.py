@@ -7,19 +7,23 @@ from typing import Any
 
 from headrace.core.pattern_functions import IterativeCondition
 from headrace.core.patterns import Skip
-from headrace.errors import InvalidGraph
 from headrace.operators.cep.automaton import Automaton, Kind
-from headrace.operators.cep.decisions import Plan, decision, is_iterative, options_of, plan_of
+from headrace.operators.cep.decisions import decision, is_iterative, options_of, plan_of
+from headrace.operators.cep.limits import MOST_RUNS, Limits, merged, merging_states
 from headrace.operators.cep.match_queue import pop, push, reorder
 from headrace.operators.cep.shared_buffer import Link, Matches, Run, events_by_stage
 from headrace.operators.cep.skipping import survivors
-
-MOST_RUNS = 100_000
-"""How many partial matches a key may have."""
+from headrace.operators.cep.stepping import advance_of
 
 TimedOut = tuple[Link, int]
 """The last event of a partial match that has timed out, and when it did."""
 _NONE: list[Link] = []
+
+Beginning = tuple[tuple[str, int, int], ...]
+"""What a first event does: for which stage it is taken, the number of the state after it or -1, how
+many matches are complete."""
+_new = tuple.__new__
+"""Makes links and runs in half the time their classes take."""
 
 
 class MatchContext(IterativeCondition.Context):
@@ -51,25 +55,27 @@ class Nfa:
         states = automaton.states
         self.names = [state.name for state in states]
         self.numbers = {state.name: at for at, state in enumerate(states)}
-        self._options = [options_of(state) for state in states]
-        self._decide = [decision(options) for options in self._options]
-        self._plans: list[dict[int, Plan]] = [{} for _ in states]
-        self._start = states.index(automaton.start)
-        self._begins = self._decide[self._start]
-        self._iterative = any(is_iterative(options) for options in self._options)
+        self._advance = advance_of(states)
+        self._begins = decision(options_of(automaton.start))
+        self._first: dict[int, Beginning] = {}
+        self._iterative = any(is_iterative(options_of(state)) for state in states)
         self._context = MatchContext(clock)
         self._within = automaton.within_ms
         self._gaps = {at: state.gap_ms for at, state in enumerate(states)
                       if state.gap_ms is not None}  # fmt: skip
         self._skips = automaton.after_match.skip is not Skip.NO_SKIP
-        self._most_runs = most_runs
+        self._limits = Limits(automaton, most_runs)
+        self._most_runs, self._suspicious = most_runs, self._limits.suspicious
+        self._merging = merging_states(automaton)
         self.limited = self._within is not None or bool(self._gaps)
         """Whether partial matches time out."""
+        self.only_within = None if self._gaps else self._within
+        """If that is all that limits them: how long after its first event each does."""
 
     def process(self, matches: Matches, event: Any, time: int) -> list[Link]:
         """Apply an event; the last links of the matches it completes."""
-        context, runs, iterative = self._context, matches.runs, self._iterative
-        if iterative:
+        context, runs = self._context, matches.runs
+        if self._iterative:
             context.time = time
             context.last = context.seen = None
         begins = self._begins(event, context)
@@ -78,58 +84,49 @@ class Nfa:
         kept: list[Run] = []
         done: list[Run] = []
         stamp = (time, matches.sequence)
-        changed = False
-        decide, plans = self._decide, self._plans
-        for run in runs:
-            state = run[0]
-            if iterative:
-                context.last = run[1]
-                context.seen = None
-            bits = decide[state](event, context)
-            plan = plans[state].get(bits) or self._plan(state, bits)
-            if plan.stays:
-                kept.append(run)
-                continue
-            changed = True
-            if plan.steps:
-                self._follow(plan, run, stamp, event, kept, done)
+        changed = self._advance(runs, event, context, stamp, kept, done) if runs else False
         if begins:
             changed = True
-            plan = plans[self._start].get(begins) or self._plan(self._start, begins)
-            self._follow(plan, None, stamp, event, kept, done)
-        if not changed:
-            return _NONE
-        return self._settle(matches, kept, done)
+            for stage, target, completed in self._first.get(begins) or self._beginning(begins):
+                link = _new(Link, (None, stage, stamp, event))
+                if target >= 0:
+                    kept.append(_new(Run, (target, link, stamp)))
+                if completed:
+                    done += [Run(-1, link, stamp)] * completed
+        return self._settle(matches, kept, done) if changed else _NONE
 
-    def _plan(self, state: int, bits: int) -> Plan:
-        plan = plan_of(self.automaton.states[state], self._options[state], bits)
-        self._plans[state][bits] = plan
-        return plan
-
-    def _follow(
-        self, plan: Plan, run: Run | None, stamp: tuple[int, int], event: Any, kept: list[Run],
-        done: list[Run],
-    ) -> None:  # fmt: skip
-        before, start = (None, stamp) if run is None else (run.last, run.start)
-        for step in plan.steps:
-            last = Link(before, step.stage, stamp, event) if step.takes else before
-            assert last is not None
-            if step.target is not None:
-                kept.append(Run(self.numbers[step.target.name], last, start))
-            done += [Run(-1, last, start)] * step.completed
+    def _beginning(self, bits: int) -> Beginning:
+        """What a first event leads to, when the edges with these bits hold."""
+        plan = plan_of(self.automaton.start, options_of(self.automaton.start), bits)
+        found = tuple(
+            (step.stage, -1 if step.target is None else self.numbers[step.target.name],
+             step.completed)
+            for step in plan.steps
+        )  # fmt: skip
+        self._first[bits] = found
+        return found
 
     def _settle(self, matches: Matches, kept: list[Run], done: list[Run]) -> list[Link]:
         """Store what goes on; of what is complete, tell what may be told already."""
         matches.changed = True
         matches.sequence += 1
-        found = [run.last for run in done]
+        found = _NONE
+        if self._merging and len(kept) > 1:
+            kept = merged(kept, self._merging)
         if self._skips:
-            found, kept = self._skip(matches, kept, done)
+            if done or matches.complete:
+                found, kept = self._skip(matches, kept, done)
+        elif done:
+            found = [run.last for run in done]
         matches.runs = kept
-        if len(kept) > self._most_runs:
-            raise _too_many(len(kept))
         if not kept and not matches.complete:
-            matches.sequence = 0
+            matches.sequence = matches.links = 0
+            return found
+        matches.links += len(kept) + len(done)
+        if len(kept) > self._most_runs:
+            self._limits.check_runs(kept)
+        if matches.links > self._suspicious:
+            self._limits.check_links(matches)
         return found
 
     def _skip(
@@ -143,8 +140,9 @@ class Nfa:
         while complete and not (kept and kept[0].start < complete[0].start):
             first = pop(complete)
             kept = survivors(after, first, kept)
-            complete = survivors(after, first, complete)
-            reorder(complete)
+            if complete:
+                complete = survivors(after, first, complete)
+                reorder(complete)
             found.append(first.last)
         matches.complete = complete
         return found, kept
@@ -177,8 +175,8 @@ class Nfa:
         """When the next partial match will be too old."""
         if not matches.runs or not self.limited:
             return None
-        if not self._gaps and self._within is not None:
-            return matches.runs[0].start[0] + self._within
+        if self.only_within is not None:
+            return matches.runs[0].start[0] + self.only_within
         ends = [end for end in map(self._end, matches.runs) if end is not None]
         return min(ends, default=None)
 
@@ -196,11 +194,3 @@ class Nfa:
             return by_gap
         end = run.start[0] + self._within
         return end if by_gap is None else min(end, by_gap)
-
-
-def _too_many(count: int) -> InvalidGraph:
-    return InvalidGraph(
-        f"one key has {count} partial matches of the pattern, more than are allowed",
-        hint="Bound them: add within(...), use followed_by instead of followed_by_any, make loops "
-        "greedy or consecutive, or allow more with max_partial_matches(n).",
-    )

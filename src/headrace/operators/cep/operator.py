@@ -35,7 +35,8 @@ from headrace.errors import InvalidGraph
 from headrace.operators.base import FunctionOperator, SideOutputs, Stamps
 from headrace.operators.cep.compiler import compiled
 from headrace.operators.cep.keyed_matches import KeyMatches, MatchStore
-from headrace.operators.cep.nfa import MOST_RUNS, Nfa
+from headrace.operators.cep.limits import MOST_RUNS, TooMuchKept
+from headrace.operators.cep.nfa import Nfa
 from headrace.operators.cep.shared_buffer import Link, Matches, events_by_stage
 from headrace.operators.function_context import FunctionRuntimeContext
 
@@ -83,8 +84,8 @@ class PatternOperator(FunctionOperator):
     def open(self, ctx: Context) -> None:
         self._sides = SideOutputs()
         self._dropped = ctx.metrics.counter(LATE_RECORDS)
-        self._nfa = Nfa(compiled(self._pattern), ctx.processing_time, self._most_runs)
-        self._store = MatchStore(ctx, self._nfa)
+        self._nfa = self.matcher(ctx)
+        self._store = self.store(ctx)
         self._result = _ResultContext(ctx, self._sides, self._event_time)
         self._told_of_timeouts = isinstance(self.function, TimedOutPartialMatchHandler)
         self._domain = EVENT_TIME if self._event_time else PROCESSING_TIME
@@ -93,6 +94,14 @@ class PatternOperator(FunctionOperator):
         self._out: list[Any] = []
         self._out_stamps: Stamps = []
         super().open(ctx)
+
+    def matcher(self, ctx: Context) -> Any:
+        """What moves the partial matches of a key on."""
+        return Nfa(compiled(self._pattern), ctx.processing_time, self._most_runs)
+
+    def store(self, ctx: Context) -> MatchStore:
+        """What keeps them."""
+        return MatchStore(ctx, self._nfa)
 
     def close(self) -> None:
         for condition in self._conditions:
@@ -117,7 +126,7 @@ class PatternOperator(FunctionOperator):
     def _wait(self, keys: list[Any], values: list[Any], stamps: Stamps, late: int) -> None:
         """Keep events until their time has come; those up to `late` come too late."""
         # The hot loop: most events find their key open and its timer set.
-        opened, load = self._store.opened, self._store.of
+        opened, load = self._store.opened, self._store.load
         for key, value, stamp in zip(keys, values, stamps, strict=True):
             if stamp is None or stamp <= late:
                 self._refuse(key, value, stamp)
@@ -141,7 +150,7 @@ class PatternOperator(FunctionOperator):
         now, of = self.ctx.processing_time(), self._store.of
         for key, value in zip(keys, values, strict=True):
             found = of(key)
-            self._match(key, found.matches, ((now, value),))
+            self._match(key, found, ((now, value),))
             self._set_next_timer(key, found)
 
     # Time.
@@ -150,12 +159,12 @@ class PatternOperator(FunctionOperator):
         found = self._store.of(key)
         found.timer = None
         upto = self.ctx.watermark if self._event_time else timestamp
-        matches = found.matches
         if found.waiting:
-            self._match(key, matches, self._due(found, upto))
-        if matches.runs:
-            self._advance(key, matches, upto)
-        self._set_next_timer(key, found)
+            self._match(key, found, self._due(found, upto))
+        if found.runs:
+            self._advance(key, found, upto)
+        if found.waiting or found.runs:
+            self._set_next_timer(key, found)
         self._send()
 
     def _due(self, found: KeyMatches, upto: int) -> Iterable[tuple[int, Any]]:
@@ -189,16 +198,19 @@ class PatternOperator(FunctionOperator):
 
     def _match(self, key: Any, matches: Matches, events: Iterable[tuple[int, Any]]) -> None:
         """Apply events to a key's partial matches, in this order."""
-        process, limited = self._nfa.process, self._nfa.limited
+        process, limited, within = self._nfa.process, self._nfa.limited, self._nfa.only_within
         event = None
         try:
             for time, event in events:
-                if limited and matches.runs:
+                runs = matches.runs
+                if limited and runs and (within is None or runs[0].start[0] + within <= time):
                     self._advance(key, matches, time)
                 for last in process(matches, event, time):
                     self._hand_over(key, last, time)
         except RecordFailure:
             raise
+        except TooMuchKept as error:
+            raise RecordFailure(error, "matching", event, key) from error
         except Exception as error:
             raise RecordFailure(error, "a condition of the pattern", event, key) from error
 

@@ -44,20 +44,22 @@ position of the last link, time and number of the first event); complete ones th
 earlier partial matches, likewise without a state."""
 
 
-_NO_RUNS: list[Run] = []
+NO_RUNS: list[Run] = []
 """Most keys have none most of the time; lists of runs are replaced, never changed."""
 
 
 class Matches:
     """All partial matches of one key, the one that began first at the front."""
 
-    __slots__ = ("changed", "complete", "runs", "sequence")
+    __slots__ = ("changed", "complete", "links", "runs", "sequence")
 
     def __init__(self) -> None:
-        self.runs = _NO_RUNS
-        self.complete = _NO_RUNS
+        self.runs = NO_RUNS
+        self.complete = NO_RUNS
         """Complete, but an earlier partial match may still make them void."""
         self.sequence = 0
+        self.links = 0
+        """How many links there are at most."""
         self.changed = False
 
     def is_empty(self) -> bool:
@@ -80,19 +82,17 @@ class Matches:
             [(position[id(run.last)], *run.start) for run in self.complete],
         )  # fmt: skip
 
-    @staticmethod
-    def unpack(packed: Packed, numbers: dict[str, int]) -> Matches:
+    def unpack(self, packed: Packed, numbers: dict[str, int]) -> None:
         """From the form that is stored; KeyError names a state the pattern does not have."""
-        found = Matches()
-        found.sequence, events, rows, runs, complete = packed
+        self.sequence, events, rows, runs, complete = packed
         links: list[Link] = []
         for before, stage, at in rows:
             number, time, event = events[at]
             links.append(Link(None if before < 0 else links[before], stage, (time, number), event))
-        found.runs = [Run(numbers[name], links[at], (time, number))
-                      for name, at, time, number in runs]  # fmt: skip
-        found.complete = [Run(-1, links[at], (time, number)) for at, time, number in complete]
-        return found
+        self.runs = [Run(numbers[name], links[at], (time, number))
+                     for name, at, time, number in runs]  # fmt: skip
+        self.complete = [Run(-1, links[at], (time, number)) for at, time, number in complete]
+        self.links = len(links)
 
 
 def _place(last: Link, links: list[Link], position: dict[int, int]) -> None:
@@ -109,9 +109,18 @@ def _place(last: Link, links: list[Link], position: dict[int, int]) -> None:
 
 def events_by_stage(last: Link | None) -> dict[str, list[Any]]:
     """The events of a match by stage, stages in the order of their first event."""
+    links: list[Link] = []
+    while last is not None:
+        links.append(last)
+        last = last[0]
     found: dict[str, list[Any]] = {}
-    for link in chain(last):
-        found.setdefault(link.stage, []).append(link.event)
+    while links:
+        _, stage, _, event = links.pop()
+        events = found.get(stage)
+        if events is None:
+            found[stage] = [event]
+        else:
+            events.append(event)
     return found
 
 

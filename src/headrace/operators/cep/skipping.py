@@ -9,11 +9,12 @@ from headrace.operators.cep.shared_buffer import Link, Run, Stamp, chain
 
 def survivors(after: AfterMatch, found: Run, runs: list[Run]) -> list[Run]:
     """Those of `runs` that are still wanted after `found`."""
-    stages = [link for link in chain(found.last) if link.stage == after.stage]
+    if after.skip is Skip.PAST_LAST_EVENT:
+        last = found.last.stamp
+        return [run for run in runs if run.start > last]
     if after.skip is Skip.TO_NEXT:
         return [run for run in runs if run.start > found.start]
-    if after.skip is Skip.PAST_LAST_EVENT:
-        return [run for run in runs if run.start > found.last.stamp]
+    stages = [link for link in chain(found.last) if link.stage == after.stage]
     if after.must_exist:
         _check(after, found, stages)
     if not stages:

@@ -176,23 +176,8 @@ def last_value(_types: Types, _result: LogicalType, retracts: bool) -> Accumulat
     return End(last=True) if retracts else GrowingEnd(last=True)
 
 
-class Single:
+class Single(Listed):
     """The value of the only row; an error if there are several."""
-
-    def create(self) -> list[Any]:
-        return []
-
-    def add(self, kept: list[Any], value: Any) -> list[Any]:
-        kept.append(value)
-        return kept
-
-    def retract(self, kept: list[Any], value: Any) -> list[Any]:
-        if value in kept:
-            kept.remove(value)
-        return kept
-
-    def merge(self, kept: list[Any], other: list[Any]) -> list[Any]:
-        return kept + other
 
     def result(self, kept: list[Any]) -> Any:
         if len(kept) > 1:

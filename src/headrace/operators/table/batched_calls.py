@@ -6,8 +6,7 @@ rows, each call once for all of them, and so on outwards, with results as furthe
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,16 +15,12 @@ from headrace.core.expressions import Column, Expression, UserCall, UserFunction
 from headrace.core.logical_types import APPROXIMATE, LogicalType, RowType
 from headrace.core.table_columns import arrow_type, from_arrow, to_arrow
 from headrace.core.table_values import from_python, nullable, to_python
-from headrace.errors import TypeMismatch, Unsupported
+from headrace.errors import TypeMismatch
+from headrace.operators.table.awaited_calls import AwaitedCalls, results_of
 
 Lists = Sequence[list[Any]]
 BatchCall = Callable[[Lists, int], list[Any]]
 """From lists of arguments' values, and how many rows there are, to a list of results."""
-
-CONCURRENT_CALLS = 10
-"""How many calls of an asynchronous function run at the same time."""
-TIMEOUT_SECONDS = 180.0
-ATTEMPTS, DELAY_SECONDS = 3, 0.1
 
 
 def is_batched(expression: Expression) -> bool:
@@ -70,10 +65,12 @@ def _replaced(expression: Expression, places: dict[Expression, Column]) -> Expre
     return expression.with_inputs([_replaced(part, places) for part in expression.inputs])
 
 
-def batch_call(user: UserFunction, types: Sequence[LogicalType], result: LogicalType) -> BatchCall:
+def batch_call(
+    user: UserFunction, types: Sequence[LogicalType], result: LogicalType, settings: AwaitedCalls
+) -> BatchCall:
     """The user's function on lists of values in internal form."""
     if user.style == "async":
-        return _awaited(user, types, result)
+        return _awaited(user, types, result, settings)
     return _of_columns(user, types, result)
 
 
@@ -147,51 +144,22 @@ def _row_column(given: Any, type: RowType) -> pa.Array:
 # Calls that are awaited.
 
 
-def _awaited(user: UserFunction, types: Sequence[LogicalType], result: LogicalType) -> BatchCall:
+def _awaited(
+    user: UserFunction, types: Sequence[LogicalType], result: LogicalType, settings: AwaitedCalls
+) -> BatchCall:
     evaluate = user.function.eval
     inward = [nullable(to_python(type)) for type in types]
     outward = nullable(from_python(result))
 
-    async def one(gate: asyncio.Semaphore, values: Iterable[Any]) -> Any:
+    def started(values: Iterable[Any]) -> Callable[[], Awaitable[Any]]:
         given = [part(value) for part, value in zip(inward, values, strict=True)]
-        async with gate:
-            return outward(await _retried(evaluate, given))
-
-    async def every(rows: Iterator[tuple[Any, ...]]) -> list[Any]:
-        gate = asyncio.Semaphore(user.settings.get("concurrent", CONCURRENT_CALLS))
-        return list(await asyncio.gather(*(one(gate, row) for row in rows)))
+        return lambda: evaluate(*given)
 
     def call(lists: Lists, count: int) -> list[Any]:
         rows = zip(*lists, strict=True) if lists else iter([()] * count)
-        return _loop().run_until_complete(every(rows))
+        return [outward(each) for each in results_of(map(started, rows), settings, user.name)]
 
     return call
-
-
-async def _retried(evaluate: Callable[..., Any], given: list[Any]) -> Any:
-    """The result of a call, which is made again if it fails."""
-    for attempt in range(ATTEMPTS):
-        try:
-            return await asyncio.wait_for(evaluate(*given), TIMEOUT_SECONDS)
-        except TimeoutError:
-            raise Unsupported(
-                f"an asynchronous call took longer than {TIMEOUT_SECONDS:.0f} seconds"
-            ) from None
-        except Exception:
-            if attempt + 1 == ATTEMPTS:
-                raise
-            await asyncio.sleep(DELAY_SECONDS)
-    return None
-
-
-_loops: list[asyncio.AbstractEventLoop] = []
-
-
-def _loop() -> asyncio.AbstractEventLoop:
-    """One loop for all calls of the process, so that connections they open stay usable."""
-    if not _loops or _loops[0].is_closed():
-        _loops[:] = [asyncio.new_event_loop()]
-    return _loops[0]
 
 
 class BatchAccumulator:

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from headrace.core.expressions import Expression, UserCall, columns_of
 from headrace.core.table_values import from_python, nullable, to_python
 from headrace.operators.functions.session import session_time_zone, time_zone
+from headrace.operators.table.awaited_calls import awaited_calls
 from headrace.operators.table.batched_calls import batch_call, is_batched, stages
 from headrace.operators.table.expression_code import Code
 
@@ -123,7 +124,22 @@ class Compiled(Generic[T]):
 class BatchCompiled(Compiled[T]):
     """The same for expressions with calls that are made for many rows at once."""
 
+    def __init__(self, expressions: Sequence[Expression], form: str, first: int = 1):
+        super().__init__(expressions, form, first)
+        self.awaited = awaited_calls()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return (*super().__getstate__(), self.awaited)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        super().__setstate__(state[:-1])
+        self.awaited = state[-1]
+
     def _compile(self) -> None:
+        with session_time_zone(self.zone):
+            self._compile_stages()
+
+    def _compile_stages(self) -> None:
         used = [index for one in self.expressions for index in columns_of(one)]
         width = max(used, default=-1) + 1
         calls, last = stages(self.expressions, width)
@@ -151,7 +167,8 @@ class BatchCompiled(Compiled[T]):
 
     def _step(self, call: UserCall) -> Callable[[list[Row]], list[Any]]:
         arguments: Compiled[Row] = Compiled(call.arguments, _VALUES, self.first)
-        made = batch_call(call.function, [each.type for each in call.arguments], call.type)
+        types = [each.type for each in call.arguments]
+        made = batch_call(call.function, types, call.type, self.awaited)
 
         def step(rows: list[Row]) -> list[Any]:
             values = arguments.each(rows)

@@ -17,7 +17,7 @@ from headrace.core.state import MapState, MapStateDescriptor
 from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.operators.table.keyed_changes import Row
 from headrace.operators.table.session_spans import cover, touching
-from headrace.operators.table.window_aggregate import WindowAggregateBase
+from headrace.operators.table.window_aggregate import WindowsBySpec
 from headrace.operators.table.window_contents import Contents
 from headrace.operators.table.window_spec import TimeSpan, WindowSpec
 
@@ -46,7 +46,7 @@ class _Pane:
     """When it is told next, by the clock."""
 
 
-class GroupWindowOperator(WindowAggregateBase):
+class GroupWindowOperator(WindowsBySpec):
     """Tumbling, hopping and session windows with early and late results; `time` None: by the
     clock. Not `per_record`, what rows of a batch change about a window is told once."""
 
@@ -57,10 +57,8 @@ class GroupWindowOperator(WindowAggregateBase):
         zone: str | None = None,
     ):  # fmt: skip
         super().__init__(
-            calls, time=time, properties=properties, retracts=retracts,
-            event_time=time is not None, zone=zone,
-        )  # fmt: skip
-        self.window = window
+            calls, window, time=time, properties=properties, retracts=retracts, zone=zone
+        )
         self.options = emit or EmitOptions()
         self.lateness = self.options.lateness_ms if time is not None else 0
         self.per_record = per_record

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from headrace.operators.table.awaited_calls import AwaitedCalls, results_of
 from headrace.operators.table.hashable_rows import Values, lookup_form, selector
 
 Lookup = Callable[[Values], Iterable[Values]]
@@ -75,6 +78,11 @@ class PartialCache:
                 self._kept.popitem(last=False)
         return rows
 
+    def knows(self, values: Values) -> bool:
+        """Whether the lookup would not be asked for them."""
+        kept = self._kept.get(lookup_form(values))
+        return kept is not None and not self._expired(kept, self._clock())
+
     def _expired(self, kept: tuple[int, int, Sequence[Values]], now: int) -> bool:
         written, read, _ = kept
         after_write = self._options.expire_after_write_ms
@@ -82,6 +90,30 @@ class PartialCache:
         return (after_write is not None and now - written >= after_write) or (
             after_access is not None and now - read >= after_access
         )
+
+
+class FetchedTogether:
+    """A lookup that is awaited: keys that are fetched together are asked for at the same time.
+
+    What was fetched is forgotten with the next fetch; keeping it is up to a cache in front."""
+
+    def __init__(self, lookup: Any, settings: AwaitedCalls, retry: RetryOptions | None):
+        self._lookup = lookup if retry is None else retried_awaited(lookup, retry)
+        self._settings = settings
+        self._rows: dict[Values, Sequence[Values]] = {}
+
+    def fetch(self, keys: Iterable[Values]) -> None:
+        wanted = {lookup_form(key): key for key in keys}
+        starts = [partial(self._lookup, key) for key in wanted.values()]
+        found = results_of(starts, self._settings, "a look-up")
+        self._rows = dict(zip(wanted, map(tuple, found), strict=True))
+
+    def __call__(self, values: Values) -> Sequence[Values]:
+        rows = self._rows.get(lookup_form(values))
+        if rows is None:  # a cache had it when keys were fetched, and has it no more
+            (found,) = results_of([partial(self._lookup, values)], self._settings, "a look-up")
+            rows = tuple(found)
+        return rows
 
 
 class FullCache:
@@ -92,6 +124,10 @@ class FullCache:
         self._clock = clock
         self._loaded_at: int | None = None
         self._rows: dict[Values, list[Values]] = {}
+
+    def knows(self, values: Values) -> bool:
+        """The lookup is never asked."""
+        return True
 
     def __call__(self, values: Values) -> Sequence[Values]:
         now, reload = self._clock(), self._options.reload_ms
@@ -117,6 +153,21 @@ def retried(lookup: Lookup, options: RetryOptions) -> Lookup:
                 break
             time.sleep(options.delay_ms / 1000)
             rows = tuple(lookup(values))
+        return rows
+
+    return look_up
+
+
+def retried_awaited(lookup: Any, options: RetryOptions) -> Any:
+    """The same of a lookup that is awaited."""
+
+    async def look_up(values: Values) -> Sequence[Values]:
+        rows = tuple(await lookup(values))
+        for _ in range(options.max_attempts):
+            if rows:
+                break
+            await asyncio.sleep(options.delay_ms / 1000)
+            rows = tuple(await lookup(values))
         return rows
 
     return look_up

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from headrace.core.expressions import Expression
 from headrace.core.operator import Batch, Context
 from headrace.core.user_code import RecordFailure
+from headrace.operators.table.awaited_calls import USUAL, AwaitedCalls, is_awaited
 from headrace.operators.table.compiled import compiled_predicate, compiled_values
+from headrace.operators.table.hashable_rows import Values
 from headrace.operators.table.join_condition import JoinCondition
 from headrace.operators.table.keyed_changes import Row, TableOperator
 from headrace.operators.table.lookup_cache import (
+    FetchedTogether,
     FullCacheOptions,
     Lookup,
     PartialCacheOptions,
@@ -25,7 +28,8 @@ class LookupJoinOperator(TableOperator):
     right.
 
     Rows for which `pre_filter` does not hold, and those with a NULL among their keys, are not
-    looked up. `condition` is over left and right columns.
+    looked up. `condition` is over left and right columns. A `lookup` that is awaited is asked for
+    all keys of a batch together.
     """
 
     def __init__(
@@ -33,6 +37,7 @@ class LookupJoinOperator(TableOperator):
         pre_filter: Expression | None = None, condition: Expression | None = None,
         cache: PartialCacheOptions | FullCacheOptions | None = None,
         retry: RetryOptions | None = None, time: int | None = None,
+        awaited: AwaitedCalls = USUAL,
     ):  # fmt: skip
         self.left_outer = left_outer
         self.keys = compiled_values(tuple(keys))
@@ -42,6 +47,7 @@ class LookupJoinOperator(TableOperator):
         self.cache = cache
         self.retry = retry
         self.time = time
+        self.awaited = awaited
         self._nulls = (None,) * right_width
 
     def open(self, ctx: Context) -> None:
@@ -51,7 +57,12 @@ class LookupJoinOperator(TableOperator):
         opening = getattr(self.lookup, "open", None)
         if opening is not None:
             opening()
-        self._look_up = cached(self.lookup, self.cache, self.retry, ctx.processing_time)
+        self._fetched: FetchedTogether | None = None
+        if is_awaited(self.lookup):
+            self._fetched = FetchedTogether(self.lookup, self.awaited, self.retry)
+            self._look_up = cached(self._fetched, self.cache, None, ctx.processing_time)
+        else:
+            self._look_up = cached(self.lookup, self.cache, self.retry, ctx.processing_time)
 
     def close(self) -> None:
         close_all((self.keys, self.pre_filter))
@@ -63,6 +74,8 @@ class LookupJoinOperator(TableOperator):
     def receive(self, side: int, batch: Batch) -> None:
         out: list[Row] = []
         row = None
+        if self._fetched is not None:
+            self._fetch(self._fetched, batch.values)
         try:
             for row in batch.values:
                 self._take(row, out)
@@ -70,10 +83,26 @@ class LookupJoinOperator(TableOperator):
             raise RecordFailure(error, "lookup join", row) from error
         self.emit_rows(out)
 
+    def _is_asked(self, row: Row, keys: Values) -> bool:
+        return None not in keys and (self.pre_filter is None or self.pre_filter.function(row))
+
+    def _fetch(self, fetched: FetchedTogether, rows: Sequence[Row]) -> None:
+        try:
+            fetched.fetch(self._asked(rows))
+        except Exception as error:
+            raise RecordFailure(error, "lookup join") from error
+
+    def _asked(self, rows: Sequence[Row]) -> list[Values]:
+        """The keys of these rows that no cache knows."""
+        pairs = ((row, self.keys.function(row)) for row in rows)
+        keys = [keys for row, keys in pairs if self._is_asked(row, keys)]
+        knows = getattr(self._look_up, "knows", None)
+        return keys if knows is None else [each for each in keys if not knows(each)]
+
     def _take(self, row: Row, out: list[Row]) -> None:
         keys = self.keys.function(row)
         found = len(out)
-        if None not in keys and (self.pre_filter is None or self.pre_filter.function(row)):
+        if self._is_asked(row, keys):
             matches = self._condition.seen_from(0, row[1:])
             out += [(*row, *other) for other in self._look_up(keys) if matches(other)]
         if self.left_outer and len(out) == found:

@@ -17,18 +17,9 @@ from headrace.core.user_code import RecordFailure
 from headrace.errors import InvalidQuery
 from headrace.operators.cep.boolean import both
 from headrace.operators.cep.operator import PatternOperator
-from headrace.operators.table.compiled import (
-    Compiled,
-    compiled_predicate,
-    compiled_values,
-)
-from headrace.operators.table.match_rows import (
-    ConditionReader,
-    MatchReader,
-    Read,
-    Row,
-    reads_one_row,
-)
+from headrace.operators.table.compiled import compiled_predicate, compiled_values
+from headrace.operators.table.match_conditions import fused
+from headrace.operators.table.match_rows import ConditionReader, MatchReader, Row, reads_one_row
 from headrace.operators.table.opened import close_all, open_all
 from headrace.operators.table.ordering import order_of_rows
 
@@ -43,10 +34,11 @@ class MatchRecognizeOperator(PatternOperator):
     """
 
     reuses_objects = True  # rows are never changed
+    reader: type[ConditionReader] = ConditionReader
 
     def __init__(self, pattern: RowPattern, types: Sequence[LogicalType]):
         by_clock = is_proctime(pattern.time_type)
-        self._measures = _Measures(pattern)
+        self._measures = self.output_of(pattern)
         super().__init__(
             self._measures, pattern.events, event_time=not by_clock,
             comparator=_comparator(pattern.order[1:], types),
@@ -54,9 +46,14 @@ class MatchRecognizeOperator(PatternOperator):
         self._written = pattern
         self._time = pattern.order[0].column + 1
         self._tests = {
-            name: [_ConditionPart(name, over.chosen([at])) for at in range(len(over.expressions))]
+            name: [_ConditionPart(self.reader, name, over.chosen([at]))
+                   for at in range(len(over.expressions))]
             for name, over in pattern.definitions
-        }
+        }  # fmt: skip
+
+    def output_of(self, pattern: RowPattern) -> Any:
+        """What makes rows of matches."""
+        return _Measures(pattern)
 
     def open(self, ctx: Context) -> None:
         events = self._written.events
@@ -69,12 +66,14 @@ class MatchRecognizeOperator(PatternOperator):
         self._measures.prepare(ctx)
         super().open(ctx)
 
-    def _condition(self, variable: str, ctx: Context) -> Condition:
-        """What needs only the row in question is asked first."""
+    def tests(self, variable: str, ctx: Context) -> list[Test]:
+        """Conditions that must all hold; what needs only the row in question is asked first."""
         tests = [part.opened(ctx) for part in self._tests.get(variable, ())]
-        tests.sort(key=lambda test: test.iterative)
+        return sorted(tests, key=lambda test: test.iterative)
+
+    def _condition(self, variable: str, ctx: Context) -> Condition:
         condition: Condition = Always()
-        for test in tests:
+        for test in self.tests(variable, ctx):
             condition = both(condition, test)
         return condition
 
@@ -107,20 +106,20 @@ class MatchRecognizeOperator(PatternOperator):
 class _ConditionPart:
     """One of the conditions of a variable that must all hold."""
 
-    def __init__(self, variable: str, over: OverMatch):
+    def __init__(self, reader: type[ConditionReader], variable: str, over: OverMatch):
         (expression,) = over.expressions
         self._reader: ConditionReader | None = None
         if all(reads_one_row(slot, variable) for slot in over.slots):
             self._predicate = compiled_predicate(_of_one_row(expression, over))
         else:
-            self._reader = ConditionReader(over.slots, variable)
+            self._reader = reader(over.slots, variable)
             self._predicate = compiled_predicate(expression, first=0)
 
     def opened(self, ctx: Context) -> Test:
         open_all((self._predicate,), ctx)
         if self._reader is None:
             return Test(self._predicate.function)
-        return Test(_test(self._reader.open(ctx), self._predicate), iterative=True)
+        return Test(fused(self._reader, self._predicate, ctx), iterative=True)
 
     def close(self) -> None:
         close_all((self._predicate,))
@@ -136,15 +135,6 @@ def _of_one_row(expression: Expression, over: OverMatch) -> Expression:
         return slot.expression if isinstance(slot, RowAt) else part
 
     return rewritten(expression, replacement)
-
-
-def _test(read: Read, predicate: Compiled[bool]) -> Callable[[Row, Any], bool]:
-    holds = predicate.function
-
-    def test(row: Row, context: Any) -> bool:
-        return holds(read(row, context))
-
-    return test
 
 
 class _Measures(PatternProcessFunction[Row, Row]):

@@ -7,13 +7,14 @@ rows before it hang on each other; of a whole match there are lists, by variable
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core.expressions import Column, Expression
 from headrace.core.operator import Context
 from headrace.core.row_patterns import (
     Classifier,
+    MatchNumber,
     MatchTime,
     OverRows,
     RowAt,
@@ -24,6 +25,7 @@ from headrace.operators.cep.shared_buffer import Link, chain
 from headrace.operators.table.aggregating import AggregateHandler
 from headrace.operators.table.compiled import Compiled, compiled_value
 from headrace.operators.table.opened import close_all, open_all
+from headrace.operators.table.running_totals import first_row, last_row, running_total, total
 
 Row = tuple[Any, ...]
 Read = Callable[[Any, Any], tuple[Any, ...]]
@@ -43,21 +45,28 @@ class SlotReader:
             for at, slot in enumerate(self.slots)
             if isinstance(slot, RowAt) and not isinstance(slot.expression, Column)
         }
+        self._finders: dict[str, Callable[..., Any]] = {}
+        """What looks rows up in a partial match, by the name it has in texts."""
         self._aggregates = {
             at: AggregateHandler((slot.call,), retracts=False)
             for at, slot in enumerate(self.slots)
             if isinstance(slot, OverRows)
         }
 
-    def open(self, ctx: Context) -> Read:
-        """The function that reads them."""
+    def names(self, ctx: Context) -> dict[str, Any]:
+        """What the texts of slots refer to, opened; to be asked for after the texts."""
         open_all(self._values.values(), ctx)
-        names: dict[str, Any] = dict(_NAMES)
+        names: dict[str, Any] = {**_NAMES, **self._finders}
         names |= {f"value{at}": holder.function for at, holder in self._values.items()}
         for at, handler in self._aggregates.items():
             handler.open(ctx)
-            names[f"total{at}"] = _total(handler)
-        texts = "".join(f"{self._text(at, slot)}, " for at, slot in enumerate(self.slots))
+            names[f"total{at}"] = self.total(handler, self.slots[at])
+        return names
+
+    def open(self, ctx: Context) -> Read:
+        """The function that reads them."""
+        texts = "".join(f"{self.text(at, slot)}, " for at, slot in enumerate(self.slots))
+        names = self.names(ctx)
         source = f"def read({self.arguments}):\n    return ({texts})"
         exec(compile(source, "<rows of a match>", "exec"), names)
         made: Read = names["read"]
@@ -68,14 +77,17 @@ class SlotReader:
         for handler in self._aggregates.values():
             handler.close()
 
-    def _text(self, at: int, slot: Slot) -> str:
+    def text(self, at: int, slot: Slot) -> str:
+        """Python text that gives the value of a slot."""
         match slot:
             case MatchTime():
                 return f"{self.time()} * {_NANOS_PER_MS}"
+            case MatchNumber():
+                return self.number()
             case Classifier():
-                return self.classifier()
+                return self.classifier(slot)
             case OverRows():
-                return f"total{at}({self.rows(slot.variables)})"
+                return f"total{at}({self.aggregated(slot.variables)})"
             case RowAt():
                 row = self.row(slot)
                 if row == "row":
@@ -88,12 +100,24 @@ class SlotReader:
             return f"{row}[{expression.index + 1}]"
         return f"value{at}({row})"
 
+    def total(self, handler: AggregateHandler, slot: Slot) -> Callable[..., Any]:
+        """What computes an aggregate of `aggregated` rows."""
+        return total(handler)
+
+    def aggregated(self, variables: Variables) -> str:
+        """Text of what an aggregate is computed of."""
+        return self.rows(variables)
+
     @abstractmethod
     def time(self) -> str:
         """Text of the time of the match."""
 
+    def number(self) -> str:
+        """Text of the number of the match."""
+        raise AssertionError("matches are not counted")
+
     @abstractmethod
-    def classifier(self) -> str:
+    def classifier(self, slot: Classifier) -> str:
         """Text of the variable of the last row."""
 
     @abstractmethod
@@ -112,28 +136,43 @@ class ConditionReader(SlotReader):
 
     def __init__(self, slots: Sequence[Slot], variable: str):
         super().__init__(slots)
-        self._variable = variable
+        self.variable = variable
 
     def time(self) -> str:
         return "context.timestamp()"
 
-    def classifier(self) -> str:
-        return repr(self._variable)
+    def classifier(self, slot: Classifier) -> str:
+        return repr(self.variable)
+
+    def total(self, handler: AggregateHandler, slot: Slot) -> Callable[..., Any]:
+        assert isinstance(slot, OverRows)
+        return running_total(handler, slot.variables)
+
+    def aggregated(self, variables: Variables) -> str:
+        return f"context.last, {'row' if _has(variables, self.variable) else None}"
 
     def rows(self, variables: Variables) -> str:
-        found = _before(variables)
-        return f"(*{found}, row)" if _has(variables, self._variable) else found
+        own = _has(variables, self.variable)
+        return f"events(context.last, {variables!r}, {'row' if own else None})"
 
     def row(self, slot: RowAt) -> str:
-        one = _has(slot.variables, self._variable)
+        one = _has(slot.variables, self.variable)
         if not slot.from_end:
-            return f"at({self.rows(slot.variables)}, {slot.offset})"
+            first = self._finder(first_row(slot.variables, slot.offset))
+            return f"{first}(context.last, {'row' if one else None})"
         if one and slot.offset == 0:
             return "row"
-        offset = slot.offset - one
-        if slot.variables is None:
-            return f"back(context.last, {offset})"
-        return f"back_to(context.last, {slot.variables!r}, {offset})"
+        last = self._finder(last_row(slot.variables, slot.offset - one))
+        if slot.offset == one and slot.variables is not None and len(slot.variables) == 1:
+            # Most often it is the last row of all.
+            there = f"(link := context.last) is not None and link[1] == {slot.variables[0]!r}"
+            return f"(link[3] if {there} else {last}(link))"
+        return f"{last}(context.last)"
+
+    def _finder(self, find: Callable[..., Any]) -> str:
+        name = f"find{len(self._finders)}"
+        self._finders[name] = find
+        return name
 
 
 class MatchReader(SlotReader):
@@ -144,7 +183,7 @@ class MatchReader(SlotReader):
     def time(self) -> str:
         return "time"
 
-    def classifier(self) -> str:
+    def classifier(self, slot: Classifier) -> str:
         return "next(reversed(match))"
 
     def rows(self, variables: Variables) -> str:
@@ -164,34 +203,12 @@ def _has(variables: Variables, variable: str) -> bool:
 def reads_one_row(slot: Slot, variable: str) -> bool:
     """Whether a condition of the variable wants nothing but the row in question for a slot."""
     own = isinstance(slot, RowAt) and _has(slot.variables, variable)
-    return own and isinstance(slot, RowAt) and slot.from_end and slot.offset == 0
+    return own and isinstance(slot, RowAt) and slot.from_end and not slot.offset and not slot.shift
 
 
-def _before(variables: Variables) -> str:
-    if variables is not None and len(variables) == 1:
-        return f"context.get_events_for_pattern({variables[0]!r})"
-    return f"events(context.last, {variables!r})"
-
-
-def _back(link: Link | None, offset: int) -> Any:
-    while link is not None and offset:
-        link, offset = link.before, offset - 1
-    return None if link is None else link.event
-
-
-def _back_to(link: Link | None, variables: tuple[str, ...], offset: int) -> Any:
-    while link is not None:
-        before, stage, _, event = link
-        if stage in variables:
-            if not offset:
-                return event
-            offset -= 1
-        link = before
-    return None
-
-
-def _events(last: Link | None, variables: Variables) -> list[Any]:
-    return [link.event for link in chain(last) if variables is None or link.stage in variables]
+def _events(last: Link | None, variables: Variables, row: Any) -> list[Any]:
+    found = [link.event for link in chain(last) if variables is None or link.stage in variables]
+    return found if row is None else [*found, row]
 
 
 def _at(rows: Sequence[Row], offset: int) -> Row | None:
@@ -212,18 +229,6 @@ def _together(match: dict[str, list[Row]], variables: Variables) -> list[Row]:
     ]
 
 
-def _total(handler: AggregateHandler) -> Callable[[Iterable[Row]], Any]:
-    create, add_all, results = handler.create, handler.add_all, handler.results
-
-    def total(rows: Any) -> Any:
-        kept = create()
-        add_all(kept, rows)
-        return results(kept)[0]
-
-    return total
-
-
 _NAMES: dict[str, Any] = {
-    "back": _back, "back_to": _back_to, "events": _events, "at": _at, "at_end": _at_end,
-    "together": _together,
+    "events": _events, "at": _at, "at_end": _at_end, "together": _together,
 }  # fmt: skip

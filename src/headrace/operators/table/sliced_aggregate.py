@@ -7,16 +7,13 @@ are merged when it ends. See `headrace.operators.windows.slices`.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
 from typing import Any, cast
 
-from headrace.core.expressions import AggregateCall
 from headrace.core.operator import Context
 from headrace.core.state import MapState, MapStateDescriptor
 from headrace.operators.table.keyed_changes import Row
-from headrace.operators.table.window_aggregate import WindowAggregateBase
+from headrace.operators.table.window_aggregate import WindowsBySpec
 from headrace.operators.table.window_contents import Contents
-from headrace.operators.table.window_spec import WindowSpec
 from headrace.operators.windows.panes import NO_WINDOW
 from headrace.operators.windows.slices import CacheProof, KeySlices, SliceMerger
 
@@ -24,21 +21,12 @@ _SLICES = MapStateDescriptor("slices")
 """By the start of the slice: its contents."""
 
 
-class HoppingAggregateOperator(WindowAggregateBase):
-    """HOP; `time` None: the clock decides."""
-
-    def __init__(
-        self, calls: Sequence[AggregateCall], window: WindowSpec, *, time: int | None,
-        properties: tuple[str, ...] = (), retracts: bool = False, zone: str | None = None,
-    ):  # fmt: skip
-        super().__init__(
-            calls, time=time, properties=properties, retracts=retracts,
-            event_time=time is not None, zone=zone,
-        )  # fmt: skip
-        self.grid = window.grid()
+class HoppingAggregateOperator(WindowsBySpec):
+    """HOP"""
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
+        self.grid = self.window.grid()
         self._slices: MapState[int, Contents] = ctx.keyed_state(_SLICES)  # type: ignore[assignment]
         self._merger = SliceMerger(
             cast(Any, self.contents), self._slices, self.grid, self.contents.copied
@@ -116,21 +104,11 @@ class HoppingAggregateOperator(WindowAggregateBase):
             del self._known[key]
 
 
-class CumulatingAggregateOperator(WindowAggregateBase):
-    """CUMULATE: windows that start together and grow by a step; `time` None: the clock decides.
+class CumulatingAggregateOperator(WindowsBySpec):
+    """CUMULATE: windows that start together and grow by a step.
 
     A window that has ended is merged into the first slice, from which the next one goes on.
     """
-
-    def __init__(
-        self, calls: Sequence[AggregateCall], window: WindowSpec, *, time: int | None,
-        properties: tuple[str, ...] = (), retracts: bool = False, zone: str | None = None,
-    ):  # fmt: skip
-        super().__init__(
-            calls, time=time, properties=properties, retracts=retracts,
-            event_time=time is not None, zone=zone,
-        )  # fmt: skip
-        self.window = window
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)

@@ -63,6 +63,20 @@ class WindowAggregateBase(WindowedTableOperator):
             self.emit_at((INSERT, *row), span)
 
 
+class WindowsBySpec(WindowAggregateBase):
+    """Windows that a row's time tells; `time` None: the clock does."""
+
+    def __init__(
+        self, calls: Sequence[AggregateCall], window: WindowSpec, *, time: int | None,
+        properties: tuple[str, ...] = (), retracts: bool = False, zone: str | None = None,
+    ):  # fmt: skip
+        super().__init__(
+            calls, time=time, properties=properties, retracts=retracts,
+            event_time=time is not None, zone=zone,
+        )  # fmt: skip
+        self.window = window
+
+
 class _WholeWindowOperator(WindowAggregateBase):
     """Each row belongs to one window, whose contents are kept as they are."""
 
@@ -96,18 +110,8 @@ class _WholeWindowOperator(WindowAggregateBase):
             self._windows.remove(span)
 
 
-class TumblingAggregateOperator(_WholeWindowOperator):
-    """TUMBLE; `time` None: the clock decides."""
-
-    def __init__(
-        self, calls: Sequence[AggregateCall], window: WindowSpec, *, time: int | None,
-        properties: tuple[str, ...] = (), retracts: bool = False, zone: str | None = None,
-    ):  # fmt: skip
-        super().__init__(
-            calls, time=time, properties=properties, retracts=retracts,
-            event_time=time is not None, zone=zone,
-        )  # fmt: skip
-        self.window = window
+class TumblingAggregateOperator(WindowsBySpec, _WholeWindowOperator):
+    """TUMBLE"""
 
     def by_window(self, rows: list[Row]) -> dict[TimeSpan, list[Row]]:
         size, offset, time_of = self.window.size, self.window.offset, self.row_time.reader()

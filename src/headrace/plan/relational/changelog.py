@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from headrace.core.config import parse_duration
+from headrace.core.logical_types import is_rowtime
 from headrace.core.table_connector import APPEND, RETRACT, ChangelogMode
 from headrace.errors import InvalidQuery
 from headrace.graph.relations import (
     AssignWatermark,
     Correlate,
     Filter,
+    FromChangelog,
     Insert,
     Join,
     LookupJoin,
@@ -20,19 +22,24 @@ from headrace.graph.relations import (
     Relation,
     Scan,
     SetOperation,
+    TableAggregate,
     TemporalJoin,
     ToChangelog,
     WindowTable,
 )
 from headrace.plan.relational.change_kinds import (
+    INSERTS,
     Kinds,
     is_about_key,
     operator_name,
     own_kinds,
     producer,
 )
+from headrace.plan.relational.traversal import walk
 from headrace.plan.relational.upsert_keys import Keys, upsert_keys
 
+_SAYS_ITSELF = (Scan, FromChangelog, TableAggregate)
+"""Whose rows go and come as a table, its rows or a function of the user say."""
 _FORWARDING = (Project, AssignWatermark, Correlate, LookupJoin, WindowTable)
 
 
@@ -56,7 +63,8 @@ class Changes:
 class Traits:
     """The changes of the relations below a root, found by the relation itself."""
 
-    def __init__(self) -> None:
+    def __init__(self, versions: frozenset[int] = frozenset()) -> None:
+        self._versions = versions
         self._found: dict[int, tuple[Relation, Changes]] = {}
 
     def __getitem__(self, relation: Relation) -> Changes:
@@ -79,6 +87,10 @@ class Traits:
     def wants_before(self, relation: Relation) -> bool:
         """Whether its operator has to emit UPDATE_BEFORE."""
         return self[relation].mode.updates_before
+
+    def are_versions(self, relation: Relation) -> bool:
+        """Whether every change counts, because a join by event time looks at times before it."""
+        return id(relation) in self._versions
 
     def normalizes(self, relation: Relation) -> bool:
         return self[relation].normalize
@@ -119,14 +131,16 @@ class _Needs:
         return _Needs(self.before or other.before, self.whole_deletes or other.whole_deletes)
 
 
-def annotated(relation: Relation, taken: ChangelogMode = RETRACT) -> Traits:
+def annotated(relation: Relation, taken: ChangelogMode = RETRACT, *, final: bool = False) -> Traits:
     """The changes of every relation below, if whoever reads the last one takes `taken`.
 
-    An `Insert` asks its sink what it takes. InvalidQuery: an operator or the sink cannot take the
-    changes of what is below it.
+    With `final` nobody answers before all input is there: of what is only added results are only
+    added, too. An `Insert` asks its sink what it takes. InvalidQuery: an operator or the sink
+    cannot take the changes of what is below it.
     """
     kinds: dict[int, Kinds] = {}
-    _derive(relation, kinds)
+    versions = _versions(relation)
+    _derive(relation, kinds, versions if final else None)
     needs: dict[int, _Needs] = {}
     order: list[Relation] = []
     _visit(relation, order, set())
@@ -138,16 +152,30 @@ def annotated(relation: Relation, taken: ChangelogMode = RETRACT) -> Traits:
         for position, below in enumerate(each.inputs):
             wanted = _needs_of(each, position, own, kinds, materialized)
             needs[id(below)] = needs.get(id(below), _Needs(whole_deletes=False)) | wanted
-    result = Traits()
+    result = Traits(versions)
     for each in order:
         result.put(each, _changes(each, kinds, needs[id(each)], result, id(each) in materialized))
     return result
 
 
-def _derive(relation: Relation, kinds: dict[int, Kinds]) -> Kinds:
+def _versions(relation: Relation) -> frozenset[int]:
+    """The relations whose rows are versions for a join by event time: none may be passed over, of
+    those that come together neither."""
+    found: set[int] = set()
+    for each in walk(relation):
+        if isinstance(each, TemporalJoin) and is_rowtime(each.left.types[each.time]):
+            found |= {id(part) for part in walk(each.right)}
+    return frozenset(found)
+
+
+def _derive(relation: Relation, kinds: dict[int, Kinds], changing: frozenset[int] | None) -> Kinds:
+    """`changing` are relations that change although others are final; None: all may."""
     if id(relation) not in kinds:
-        inputs = [_derive(each, kinds) for each in relation.inputs]
-        kinds[id(relation)] = own_kinds(relation, inputs)
+        inputs = [_derive(each, kinds, changing) for each in relation.inputs]
+        made = own_kinds(relation, inputs)
+        final = changing is not None and id(relation) not in changing
+        added = all(each.insert_only for each in inputs) and not isinstance(relation, _SAYS_ITSELF)
+        kinds[id(relation)] = INSERTS if final and added else made
     return kinds[id(relation)]
 
 

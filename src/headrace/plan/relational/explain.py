@@ -7,9 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from headrace.core.expressions import AggregateCall, Expression, SortKey
-from headrace.core.table_connector import RETRACT
 from headrace.graph.relations import Insert, LookupJoin, Relation, Scan, Values, Window
-from headrace.plan.relational.changelog import Traits, annotated
+from headrace.plan.relational.changelog import Traits
 
 _NOT_SHOWN = frozenset({"schema", "hints", "input", "left", "right", "branches", "settings"})
 _QUIET = frozenset({"source", "sink", "stream", "converter", "accepted"})
@@ -85,9 +84,8 @@ def abstract_syntax_tree(relation: Relation) -> str:
     return f"== Abstract Syntax Tree ==\n{tree(relation)}\n"
 
 
-def physical_plan(relation: Relation, traits: Traits | None = None) -> str:
+def physical_plan(relation: Relation, known: Traits) -> str:
     """The optimized relations with the changelog of each."""
-    known = traits or annotated(relation, RETRACT)
 
     def note(each: Relation) -> str:
         if each not in known:

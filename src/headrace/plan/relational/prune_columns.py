@@ -439,8 +439,17 @@ def _(relation: SetOperation, wanted: Wanted) -> Pruned:
 def _(relation: MatchRecognize, wanted: Wanted) -> Pruned:
     pattern, first = relation.pattern, len(relation.pattern.partition)
     kept = [index for index in range(len(relation.schema)) if index < first or index in wanted]
-    measures = pattern.measures.chosen([index - first for index in kept[first:]])
-    pattern = replace(pattern, measures=measures)
+    groups = (pattern.order_columns, pattern.measures.expressions, pattern.other_columns)
+    chosen = []
+    for group in groups:
+        chosen.append([at - first for at in kept if first <= at < first + len(group)])
+        first += len(group)
+    pattern = replace(
+        pattern,
+        order_columns=tuple(pattern.order_columns[at] for at in chosen[0]),
+        measures=pattern.measures.chosen(chosen[1]),
+        other_columns=tuple(pattern.other_columns[at] for at in chosen[2]),
+    )
     below, places = _narrowed(relation.input, frozenset(pattern.columns()))
     schema = tuple(relation.schema[index] for index in kept)
     pattern = pattern.moved(places.__getitem__)

@@ -9,7 +9,8 @@ from pyspark.sql.functions import expr
 from headrace.core.expressions import AggregateCall, SortKey
 from headrace.core.logical_types import is_proctime
 from headrace.graph.relations import Aggregate, Deduplicate, Over, Rank
-from headrace.spark.native.expressions import column, written
+from headrace.spark.native.distinct_aggregates import DistinctGroups, gains
+from headrace.spark.native.expressions import column, written_call
 from headrace.spark.native.frames import Frames, ordering
 from headrace.spark.native.types import NotNative, spark_type
 
@@ -18,8 +19,6 @@ _RANKS = {"ROW_NUMBER": "row_number()", "RANK": "rank()", "DENSE_RANK": "dense_r
 
 def call_text(frames: Frames, call: AggregateCall) -> str:
     """An aggregate call as Spark SQL, cast to the type Flink gives it."""
-    if call.user is not None or call.function.spark is None:
-        raise NotNative(f"Spark has no {call.function.name}")
     if call.order:
         raise NotNative(f"the order within {call.function.name}")
     texts = [frames.text(argument) for argument in call.arguments]
@@ -28,9 +27,7 @@ def call_text(frames: Frames, call: AggregateCall) -> str:
         if not texts:
             raise NotNative("DISTINCT of whole rows")
         texts[0] = f"DISTINCT {texts[0]}"
-    text = written(call.function.spark, texts, types, call.type)
-    if text is None:
-        raise NotNative(f"Spark's {call.function.name} means something else")
+    text = written_call(call, texts, types)
     if call.filter is not None:
         text += f" FILTER (WHERE {frames.text(call.filter)})"
     return text
@@ -52,6 +49,8 @@ def grouped(
     """Keys, then calls, of a frame's groups."""
     if grouping_sets is not None:
         return _sets(frames, frame, keys, calls, grouping_sets)
+    if gains(calls):
+        return DistinctGroups(frames, keys, calls).frame(frame)
     names = [column(key) for key in keys]
     if not calls:
         return frame.select(*names).distinct().toDF(*map(column, range(len(keys))))

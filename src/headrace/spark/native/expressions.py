@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 
 from headrace.core.expressions import (
+    AggregateCall,
     Call,
     Column,
     Expression,
@@ -105,6 +106,16 @@ def written(
     return form.format(*texts)
 
 
+def written_call(call: AggregateCall, texts: Sequence[str], types: Sequence[LogicalType]) -> str:
+    """An aggregate function of texts; NotNative if Spark has none that means the same."""
+    if call.user is not None or call.function.spark is None:
+        raise NotNative(f"Spark has no {call.function.name}")
+    text = written(call.function.spark, texts, types, call.type)
+    if text is None:
+        raise NotNative(f"Spark's {call.function.name} means something else")
+    return text
+
+
 def _is_deterministic(expression: Expression) -> bool:
     return all(
         part.function.deterministic
@@ -116,8 +127,10 @@ def _is_deterministic(expression: Expression) -> bool:
 def _body(expression: Expression, types: list[LogicalType]) -> Callable[..., Any]:
     """What runs in a worker, on batches of columns."""
 
+    # Made here, where the session's settings are known; it becomes code in the worker.
+    value = compiled_value(expression, first=0)
+
     def evaluate(batches: Iterator[Any]) -> Iterator[pa.Array]:
-        value = compiled_value(expression, first=0)
         value.open(FunctionContext(None))
         made = _on_columns(expression) or _on_values(value, types)
         try:

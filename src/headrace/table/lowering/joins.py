@@ -64,7 +64,7 @@ def join(lowering: Lowering, relation: Join) -> int:
 def _side(lowering: Lowering, relation: Join, at: int) -> JoinInput:
     side: Relation = relation.inputs[at]
     unique = lowering.traits.unique_key(side)
-    ttl = lowering.traits.ttl_ms(relation, lowering.settings.ttl_ms, at)
+    ttl = lowering.ttl_ms(relation, at)
     return JoinInput(len(side.schema), unique, ttl or 0)
 
 

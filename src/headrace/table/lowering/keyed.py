@@ -56,7 +56,7 @@ def aggregate(lowering: Lowering, relation: Aggregate) -> int:
     keyed = lowering.by_columns(node, keys, types, "GROUP BY")
     operator = GroupAggregateOperator(
         relation.calls, retracts=lowering.retracts(relation.input),
-        ttl_ms=lowering.traits.ttl_ms(relation, lowering.settings.ttl_ms),
+        ttl_ms=lowering.ttl_ms(relation),
         row_if_empty=lowering.settings.batch and one_group, partial=partial,
         **lowering.changes(relation),
     )  # fmt: skip
@@ -66,7 +66,7 @@ def aggregate(lowering: Lowering, relation: Aggregate) -> int:
 def _is_partial(lowering: Lowering, relation: Aggregate) -> bool:
     """Whether rows are aggregated before the exchange, so that a group crosses it only once."""
     return (
-        not lowering.settings.per_record
+        not lowering.per_record(relation)
         and not lowering.retracts(relation.input)
         and all(call.user is None and not call.function.ordered for call in relation.calls)
     )
@@ -77,10 +77,11 @@ def _by_grouping_sets(lowering: Lowering, relation: Aggregate, node: int) -> int
     grouping = GroupingSets(relation.keys, relation.grouping_sets)
     node = lowering.operator("Expand", (node,), ExpandOperator(grouping))
     width = len(relation.input.schema)
-    keyed = lowering.exchanged_by_set(node, range(width, width + grouping.added))
+    types = [relation.input.types[key] for key in relation.keys]
+    keyed = lowering.exchanged_by_set(node, range(width, width + grouping.added), types)
     operator = GroupAggregateOperator(
         relation.calls, retracts=lowering.retracts(relation.input), grouping=grouping,
-        ttl_ms=lowering.traits.ttl_ms(relation, lowering.settings.ttl_ms),
+        ttl_ms=lowering.ttl_ms(relation),
         **lowering.changes(relation),
     )  # fmt: skip
     return lowering.operator("GroupAggregate", (keyed,), operator)
@@ -100,13 +101,14 @@ def table_aggregate(lowering: Lowering, relation: TableAggregate) -> int:
 
 
 def rank(lowering: Lowering, relation: Rank) -> int:
-    node = lowering.by_columns(
-        lowering.node(relation.input), relation.partition, relation.input.types, "PARTITION BY"
-    )
-    types = relation.input.types
-    if relation.window_columns is not None:
+    partition, windows, types = relation.partition, relation.window_columns, relation.input.types
+    if windows is not None and lowering.settings.final and relation.function != "ROW_NUMBER":
+        # Where all rows are there, a window's columns are some of the partition's.
+        partition, windows = partition + windows, None
+    node = lowering.by_columns(lowering.node(relation.input), partition, types, "PARTITION BY")
+    if windows is not None:
         window = WindowRankOperator(
-            relation.window_columns, relation.order, types, first=relation.first,
+            windows, relation.order, types, first=relation.first,
             last=relation.last, with_rank=relation.with_rank, function=relation.function,
             retracts=lowering.retracts(relation.input), event_time=_by_event_time(relation),
             zone=window_zone(lowering, relation.input),
@@ -117,7 +119,7 @@ def rank(lowering: Lowering, relation: Rank) -> int:
         relation.order, types, function=relation.function, first=relation.first,
         last=None if relation.last_column is not None else relation.last,
         last_column=relation.last_column, with_rank=relation.with_rank, input=kind,
-        row_key=row_key, ttl_ms=lowering.traits.ttl_ms(relation, lowering.settings.ttl_ms),
+        row_key=row_key, ttl_ms=lowering.ttl_ms(relation),
         **lowering.changes(relation),
     )  # fmt: skip
     return lowering.operator("Rank", (node,), operator)
@@ -161,13 +163,17 @@ def deduplicate(lowering: Lowering, relation: Deduplicate) -> int:
             zone=window_zone(lowering, relation.input),
         )  # fmt: skip
         return lowering.operator("WindowDeduplicate", (node,), window)
-    ttl = lowering.traits.ttl_ms(relation, lowering.settings.ttl_ms)
+    ttl = lowering.ttl_ms(relation)
     if rowtime is not None and not relation.keep_last and lowering.mode(relation).insert_only:
         first = FirstRowOperator(types, rowtime=rowtime, with_rank=relation.with_rank, ttl_ms=ttl)
         return lowering.operator("Deduplicate", (node,), first)
+    changes, time = lowering.changes(relation), lowering.time_column(relation)
+    if time is not None and rowtime is None and not relation.keep_last:
+        # The first row of a key stays. Held back, it would be late where its time matters.
+        changes["per_record"] = True
     operator = DeduplicateOperator(
         types, keep_last=relation.keep_last, rowtime=rowtime, with_rank=relation.with_rank,
-        ttl_ms=ttl, time=lowering.time_column(relation), **lowering.changes(relation),
+        ttl_ms=ttl, time=time, **changes,
     )  # fmt: skip
     return lowering.operator("Deduplicate", (node,), operator)
 

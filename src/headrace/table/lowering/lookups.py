@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from headrace.core.config import parse_duration
@@ -15,6 +16,7 @@ from headrace.graph.relations import (
     Relation,
     Scan,
 )
+from headrace.operators.table.awaited_calls import is_awaited
 from headrace.operators.table.compiled import compiled_predicate, compiled_row
 from headrace.operators.table.lookup_cache import (
     FullCacheOptions,
@@ -59,13 +61,23 @@ class ShapedLookup:
             closing()
 
     def __call__(self, key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        rows = [(INSERT, *row) for row in self._lookup(key)]
+        return self._shaped(self._lookup(key))
+
+    def _shaped(self, found: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        rows = [(INSERT, *row) for row in found]
         for kind, step in self._steps:
             if kind == "filter":
                 rows = [row for row in rows if step(row)]
             else:
                 rows = [step(row) for row in rows]
         return [row[1:] for row in rows]
+
+
+class AwaitedShapedLookup(ShapedLookup):
+    """The same for a look-up that is awaited."""
+
+    async def __call__(self, key: tuple[Any, ...]) -> list[tuple[Any, ...]]:  # type: ignore[override]
+        return self._shaped(await self._lookup(key))  # type: ignore[misc]
 
 
 def shaped(lookup: Lookup, table: Relation) -> Lookup:
@@ -82,4 +94,7 @@ def shaped(lookup: Lookup, table: Relation) -> Lookup:
             case _:
                 raise Unsupported(f"a lookup join with {type(table).__name__} over the table")
         table = below
-    return ShapedLookup(lookup, steps[::-1]) if steps else lookup
+    if not steps:
+        return lookup
+    kind = AwaitedShapedLookup if is_awaited(lookup) else ShapedLookup
+    return kind(lookup, steps[::-1])

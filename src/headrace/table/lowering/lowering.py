@@ -17,9 +17,10 @@ from headrace.datastream.graph_builder import GraphBuilder
 from headrace.errors import Unsupported
 from headrace.graph.nodes import Node, OperatorNode, PartitionNode, SourceNode, UnionNode
 from headrace.graph.relations import Relation
+from headrace.operators.table.awaited_calls import USUAL, AwaitedCalls
 from headrace.plan.relational.changelog import Traits
 from headrace.plan.relational.explain import line
-from headrace.table.lowering.row_keys import check_key_types, key_of_columns, key_of_expressions
+from headrace.table.lowering.row_keys import check_key_types, key_of_expressions, row_key
 
 Rule = Callable[["Lowering", Any], int]
 
@@ -33,9 +34,12 @@ class LoweringSettings:
     ttl_ms: int | None = None
     zone: str = "UTC"
     batch: bool = False
-    """BATCH mode: all input is there, results are final."""
+    """All input is there, so nothing is late: BATCH mode, or tables that end."""
+    final: bool = False
+    """Whether operators answer once, when all input has been read."""
     idle_after_ms: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    lookups: AwaitedCalls = USUAL
 
     def duration_ms(self, key: str) -> int | None:
         text = self.options.get(key)
@@ -78,10 +82,21 @@ class Lowering:
         """Whether rows of the relation may be taken back."""
         return not self.mode(relation).insert_only
 
+    def per_record(self, relation: Relation) -> bool:
+        """Whether each row of the relation's input is answered at once."""
+        return self.settings.per_record or self.traits.are_versions(relation)
+
+    def ttl_ms(self, relation: Relation, side: int | None = None) -> int | None:
+        """How long a relation's state lives, of a join that of one side; None: for ever. Where
+        there is but one micro-batch nothing expires."""
+        if self.settings.final:
+            return None
+        return self.traits.ttl_ms(relation, self.settings.ttl_ms, side)
+
     def changes(self, relation: Relation) -> dict[str, Any]:
         """What every operator that emits changes is told."""
         return {
-            "per_record": self.settings.per_record,
+            "per_record": self.per_record(relation),
             "emits_before": self.traits.wants_before(relation),
         }
 
@@ -111,12 +126,14 @@ class Lowering:
     def by_columns(
         self, node: int, columns: Sequence[int], types: Sequence[LogicalType], what: str
     ) -> int:
-        check_key_types([types[column] for column in columns], what)
-        return self.exchanged(node, Hash(key_of_columns(columns)))
+        chosen = [types[column] for column in columns]
+        check_key_types(chosen, what)
+        return self.exchanged(node, Hash(row_key(columns, chosen)))
 
-    def exchanged_by_set(self, node: int, keys: Sequence[int]) -> int:
-        """By the keys of a grouping set and its number, which stand after the input's columns."""
-        return self.exchanged(node, Hash(key_of_columns(keys)))
+    def exchanged_by_set(self, node: int, keys: Sequence[int], types: Sequence[LogicalType]) -> int:
+        """By the keys of a grouping set, of these types, and its number, which stand after the
+        input's columns."""
+        return self.exchanged(node, Hash(row_key(keys, types)))
 
     def by_expressions(self, node: int, keys: tuple[Expression, ...], what: str) -> int:
         check_key_types([key.type for key in keys], what)

@@ -143,6 +143,6 @@ def lookup_join(lowering: Lowering, relation: LookupJoin) -> int:
         relation.kind == LEFT, len(relation.table.schema), [key for _, key in relation.keys],
         shaped(lookup, relation.table), condition=relation.condition,
         cache=cache_options(relation), retry=retry_options(relation.hints),
-        time=lowering.time_column(relation),
+        time=lowering.time_column(relation), awaited=lowering.settings.lookups,
     )  # fmt: skip
     return lowering.operator("LookupJoin", (lowering.node(relation.input),), operator)

@@ -7,12 +7,23 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.core.expressions import Expression
-from headrace.core.logical_types import LogicalType, MapType, MultisetType
+from headrace.core.logical_types import APPROXIMATE, LogicalType, MapType, MultisetType
 from headrace.errors import Unsupported
 from headrace.operators.table.compiled import compiled_values
+from headrace.operators.table.not_a_number import NumbersAsKeys
 from headrace.plan.relational.equi import column_keys
 
 Selector = Callable[[Any], Any]
+
+
+def row_key(columns: Sequence[int], types: Sequence[LogicalType]) -> Selector:
+    """From a row (kind, column, …) to the tuple of some columns, of these types, as a key."""
+    return _equal_to_itself(key_of_columns(columns), types)
+
+
+def _equal_to_itself(key_of: Selector, types: Sequence[LogicalType]) -> Selector:
+    numbers = [place for place, type in enumerate(types) if isinstance(type, APPROXIMATE)]
+    return NumbersAsKeys(key_of, numbers) if numbers else key_of
 
 
 def key_of_columns(columns: Sequence[int]) -> Selector:
@@ -28,7 +39,8 @@ def key_of_columns(columns: Sequence[int]) -> Selector:
 
 def key_of_expressions(expressions: tuple[Expression, ...]) -> Selector:
     columns = column_keys(expressions)
-    return key_of_columns(columns) if columns is not None else compiled_values(expressions)
+    key_of = key_of_columns(columns) if columns is not None else compiled_values(expressions)
+    return _equal_to_itself(key_of, [each.type for each in expressions])
 
 
 def check_key_types(types: Sequence[LogicalType], what: str) -> None:

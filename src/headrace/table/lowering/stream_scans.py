@@ -25,6 +25,6 @@ class StreamRows(Operator):
         try:
             for value, stamp in zip(batch.values, stamps, strict=False):
                 rows.append(convert(value, stamp))
-        except Exception as error:
+        except Exception as error:  # a record may be anything, and a converter fail with anything
             raise RecordFailure(error, "the conversion to a row", value) from error
         self.ctx.emit(rows, batch.timestamps)

@@ -62,7 +62,7 @@ def window_aggregate(lowering: Lowering, relation: WindowAggregate) -> int:
         grouping = GroupingSets(keys, relation.grouping_sets)
         node = lowering.operator("Expand", (node,), ExpandOperator(grouping))
         keys = tuple(range(width, width + grouping.added))
-        keyed = lowering.exchanged_by_set(node, keys)
+        keyed = lowering.exchanged_by_set(node, keys, [types[key] for key in relation.keys])
     else:
         keyed = lowering.by_columns(node, keys, types, "GROUP BY")
     made = lowering.operator("WindowAggregate", (keyed,), _aggregation(lowering, relation))
@@ -108,7 +108,7 @@ def _aggregation(lowering: Lowering, relation: WindowAggregate) -> WindowAggrega
 def _emit_options(lowering: Lowering) -> EmitOptions:
     """table.exec.emit.*: results before a window's end, and after it."""
     settings = lowering.settings
-    if not any(key.startswith("table.exec.emit.") for key in settings.options):
+    if settings.final or not any(key.startswith("table.exec.emit.") for key in settings.options):
         return EmitOptions()
 
     def delay(name: str) -> int | None:

@@ -11,7 +11,8 @@ import pytest
 
 from headrace.core.expressions import Column, Expression, UserCall, UserFunction
 from headrace.core.logical_types import BIGINT, BOOLEAN, DOUBLE, STRING, RowType
-from headrace.errors import TypeMismatch
+from headrace.errors import TypeMismatch, UserFunctionFailed
+from headrace.operators.table.awaited_calls import AwaitedCalls, session_awaited_calls
 from headrace.operators.table.batched_calls import BatchAccumulator, is_batched, stages
 from headrace.operators.table.compiled import (
     compiled_predicate,
@@ -77,36 +78,84 @@ def test_holders_travel() -> None:
     assert again.each([(1, "x"), (2, "y")]) == [2, 3]
 
 
+class Slow:
+    def __init__(self) -> None:
+        self.running: list[int] = [0]
+
+    async def eval(self, text: str | None) -> str:
+        self.running.append(self.running[-1] + 1)
+        await asyncio.sleep(0.001)
+        self.running.append(self.running[-1] - 1)
+        return f"<{text}>"
+
+
 def test_awaited_calls_run_together() -> None:
-    class Slow:
-        def __init__(self) -> None:
-            self.running: list[int] = [0]
-
-        async def eval(self, text: str | None) -> str:
-            self.running.append(self.running[-1] + 1)
-            await asyncio.sleep(0.001)
-            self.running.append(self.running[-1] - 1)
-            return f"<{text}>"
-
     function = Slow()
     values = compiled_value(call(function, B, style="async", type=STRING)).each(ROWS)
     assert values == ["<x>", "<yy>", "<None>"]
     assert max(function.running) == 3
 
 
-def test_a_failure_is_tried_three_times() -> None:
-    class Failing:
-        def __init__(self) -> None:
-            self.calls = 0
+class Failing:
+    def __init__(self) -> None:
+        self.calls = 0
 
-        async def eval(self, _value: Any) -> None:
-            self.calls += 1
-            raise ConnectionError("down")
+    async def eval(self, _value: Any) -> None:
+        self.calls += 1
+        raise ConnectionError("down")
 
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_a_call_that_fails_is_made_again(retries: int) -> None:
     function = Failing()
+    with session_awaited_calls(AwaitedCalls(retries=retries, delay_ms=1)):
+        compiled = compiled_value(call(function, A, style="async"))
     with pytest.raises(ConnectionError, match="down"):
-        compiled_value(call(function, A, style="async")).each(ROWS[:1])
-    assert function.calls == 3
+        compiled.each(ROWS[:1])
+    assert function.calls == 1 + retries
+
+
+def test_a_call_has_its_time_with_all_attempts() -> None:
+    with session_awaited_calls(AwaitedCalls(timeout_ms=20, retries=1000, delay_ms=1)):
+        compiled = compiled_value(call(Failing(), A, style="async"))
+    with pytest.raises(UserFunctionFailed, match=r"took longer than 0\.02 seconds"):
+        compiled.each(ROWS[:1])
+
+
+def test_settings_of_calls_travel() -> None:
+    with session_awaited_calls(AwaitedCalls(concurrent=1)):
+        compiled = compiled_value(call(Slow(), B, style="async", type=STRING))
+    again = pickle.loads(cloudpickle.dumps(compiled))
+    assert again.each(ROWS) == ["<x>", "<yy>", "<None>"]
+    assert again.awaited == AwaitedCalls(concurrent=1)
+
+
+def test_no_more_calls_at_a_time_than_allowed() -> None:
+    function = Slow()
+    with session_awaited_calls(AwaitedCalls(concurrent=1)):
+        compiled = compiled_value(call(function, B, style="async", type=STRING))
+    compiled.each(ROWS)
+    assert max(function.running) == 1
+
+
+def test_after_a_failure_no_call_goes_on() -> None:
+    class Mixed:
+        def __init__(self) -> None:
+            self.ended: list[int] = []
+
+        async def eval(self, value: int) -> None:
+            try:
+                await asyncio.sleep(0 if value == ROWS[0][1] else 60)
+                raise ConnectionError("down")
+            finally:
+                self.ended.append(value)
+
+    function = Mixed()
+    with session_awaited_calls(AwaitedCalls(retries=0)):
+        compiled = compiled_value(call(function, A, style="async"))
+    with pytest.raises(ConnectionError, match="down"):
+        compiled.each(ROWS)
+    assert len(function.ended) == len(ROWS)
 
 
 def test_a_column_of_another_length_is_an_error() -> None:
