@@ -27,7 +27,8 @@ test: lint types pytest ## Everything a change must pass: lint, types and every 
 # Whole files go to the processes: what is made once for a file is dear. tests/conftest.py has the
 # order; WORKERS=0 runs everything in this one process.
 pytest: setup java ## Only the tests (PYTEST_ARGS="-k state -m 'not slow'" selects)
-	@$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	@$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=40 \
+		--durations-min=10 $(PYTEST_ARGS)
 
 lint: setup ## Check style and formatting
 	@$(PY) -m ruff check .
