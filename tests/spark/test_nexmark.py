@@ -29,7 +29,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def cuts(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("nexmark-cuts") / "data"
-    return nexmark.cut(data, folder, 4, random.Random(11))
+    return nexmark.cut(data, folder, 3, random.Random(11))
 
 
 def native(name: str, data: Path) -> tuple[Any, list[Any]]:

@@ -160,9 +160,8 @@ print("finished")
 @pytest.mark.parametrize(
     ("step", "call", "parallelism"),
     [
+        # All other steps, too, are in test_kill_matrix.py.
         ("journal.after", "recover and abort", 2),
-        ("commit-log.after", "recover and commit", 2),
-        ("sink-commit.after", "recover and commit", 2),
         ("commit-log.after", "recover and commit", 3),
     ],
 )

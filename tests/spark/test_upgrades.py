@@ -158,4 +158,4 @@ def test_an_operator_without_uid_is_lost_when_the_graph_before_it_changes(
     with pytest.raises(IncompatibleState) as refused:
         saved_schemas.start(lambda env: build_schemas(env, Schemas(), 4, inserted=True), 2)
     assert "'last of each key'" in str(refused.value)
-    assert "give them uids" in str(refused.value)
+    assert "with .uid(...)" in str(refused.value)
