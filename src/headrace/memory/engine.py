@@ -27,6 +27,7 @@ OnItems = Callable[[int, list[DriverItem]], None]
 """Takes the number of a micro-batch and what it sent to the driver."""
 
 _CHUNK_KEYS = 1000
+_ROOM_AT_LEAST = 8 * 2**20
 
 
 @dataclass
@@ -64,6 +65,8 @@ class MemoryEngine:
             for slot in range(plan.parallelism)
         }
         self._logs: dict[Place, list[bytes]] = {place: [] for place in self._slots}
+        self._room = dict.fromkeys(self._slots, _ROOM_AT_LEAST)
+        """How many bytes a log may still grow before it is written anew."""
         for each in self.tasks():
             each.open()
         if snapshot is not None:
@@ -92,6 +95,15 @@ class MemoryEngine:
         if changes:
             # Pickled at once: a value changed in place later must not change the past.
             self._logs[place].append(dumps(changes))
+            self._room[place] -= len(self._logs[place][-1])
+            if self._room[place] < 0:
+                self._compact(place)
+
+    def _compact(self, place: Place) -> None:
+        """Only what is there now: so a log is as long as the state, not as the stream."""
+        log = [dumps(part) for part in self._slots[place].state.snapshot(_CHUNK_KEYS)]
+        self._logs[place] = log
+        self._room[place] = max(_ROOM_AT_LEAST, sum(map(len, log)))
 
     def _read(self, source: int, task: LevelTask, batch: MicroBatch) -> Iterator[Row]:
         task.begin_batch(self.batches, 0)
@@ -121,10 +133,8 @@ class MemoryEngine:
         """All state between two micro-batches, for an engine of this or another parallelism: as it
         was logged, or `compact`ed."""
         if compact:
-            self._logs = {
-                place: [dumps(part) for part in task.state.snapshot(_CHUNK_KEYS)]
-                for place, task in self._slots.items()
-            }
+            for place in self._slots:
+                self._compact(place)
         found = Snapshot(
             self.batches, self.clock(), self.plan.parallelism, operators_of(self.plan),
             self._logs, {place: task.state.described() for place, task in self._slots.items()},

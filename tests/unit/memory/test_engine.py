@@ -133,3 +133,17 @@ def test_no_spark_is_needed():
     hidden = "import sys; sys.modules['pyspark'] = None"
     code = f"{hidden}; import headrace.memory.engine, headrace.memory.inputs"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_snapshot_is_as_large_as_the_state_not_as_the_stream(monkeypatch):
+    monkeypatch.setattr("headrace.memory.engine._ROOM_AT_LEAST", 2_000)
+    physical, out = two_levels(), Collected()
+    engine = MemoryEngine(physical, out)
+    sizes = []
+    for number in range(200):
+        engine.run(records(physical, number))
+        sizes.append(len(engine.snapshot()))
+    assert max(sizes) < 20_000
+    again = MemoryEngine(physical, out, snapshot=engine.snapshot())
+    again.run(records(physical, 1000))
+    assert out.values[-1] == 2 * (sum(range(0, 200, 2)) + 1000)
