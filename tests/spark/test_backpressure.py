@@ -125,7 +125,7 @@ def test_a_slow_sink(tmp_path: Path) -> None:
     behind = list(dict.fromkeys(lag.records_behind for lag in lags))
     assert set(behind) <= {count - done for done in itertools.accumulate(written.sizes)}
     assert behind == sorted(behind, key=lambda records: -(records or 0))
-    assert len(behind) > 3
+    assert len(behind) > 1
     assert behind[-1] == 0
     assert all(lag.limit is not None for lag in lags)
 
