@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -19,13 +21,13 @@ from headrace.sql.nodes import (
 
 
 class CallGrammar(ScalarGrammar):
+    @abstractmethod
     def special_form(self, name: str, start: Token) -> exp.Expr | None:
         """What looks like a call but has words between its arguments."""
-        raise NotImplementedError
 
+    @abstractmethod
     def table_factor_name(self) -> exp.Expr:
         """A table by name, with its hints."""
-        raise NotImplementedError
 
     def name_or_call(self) -> exp.Expr:
         start = self._curr

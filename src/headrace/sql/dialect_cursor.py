@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import NoReturn, TypeVar
 
@@ -36,14 +37,17 @@ class Cursor(Parser):
 
     # What grammars further down ask of those further up.
 
+    @abstractmethod
     def scalar(self) -> exp.Expr:
-        raise NotImplementedError
+        """An expression."""
 
+    @abstractmethod
     def query(self) -> exp.Expr:
-        raise NotImplementedError
+        """SELECT, VALUES, or several with UNION and the like."""
 
+    @abstractmethod
     def type_name(self, nullability: bool = True) -> exp.Expr:
-        raise NotImplementedError
+        """A type, with NOT NULL if that may follow."""
 
     @property
     def at_end(self) -> bool:

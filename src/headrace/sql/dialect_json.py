@@ -15,6 +15,7 @@ A type is its text; without RETURNING it is STRING.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 
 from sqlglot import exp
@@ -25,8 +26,9 @@ from headrace.sql.nodes import FunctionCall, text_of
 
 
 class JsonGrammar(CallGrammar):
+    @abstractmethod
     def called(self, name: str, arguments: list[exp.Expr], start: Token) -> FunctionCall:
-        raise NotImplementedError
+        """A call of a function."""
 
     def json_form(self, name: str, start: Token) -> exp.Expr | None:
         readers: dict[str, Callable[[], list[exp.Expr]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -127,8 +128,9 @@ class LiteralGrammar(TypeGrammar):
             self.fail_expecting("the interval's length, such as '5'")
         return found
 
+    @abstractmethod
     def name_or_call(self) -> exp.Expr:
-        raise NotImplementedError
+        """A column, or a call of a function."""
 
     def _quoted_interval(self, start: Token, negative: bool) -> exp.Expr:
         text = self.string()

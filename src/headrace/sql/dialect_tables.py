@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -18,8 +20,9 @@ _REFUSED = {
 
 
 class TableGrammar(FormGrammar):
+    @abstractmethod
     def match_recognize(self, table: exp.Expr, start: Token) -> exp.Expr:
-        raise NotImplementedError
+        """The clause after a table."""
 
     def from_clause(self, select: exp.Select) -> None:
         """FROM with its joins; of a list, each table's own joins come first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
@@ -17,8 +18,9 @@ AnyStatement = TypeVar("AnyStatement", bound=Statement)
 
 
 class StatementBase(FlinkParser):
+    @abstractmethod
     def statement(self) -> Statement:
-        raise NotImplementedError
+        """One statement of any kind."""
 
     _subject: Position | None = None
     """Where the name is of what the statement is about."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -18,9 +19,9 @@ class DataType:
     def __init__(self, nullable: bool = True) -> None:
         self._nullable = nullable
 
+    @abstractmethod
     def logical(self) -> lt.LogicalType:
         """The type as queries know it."""
-        raise NotImplementedError
 
     @classmethod
     def type_name(cls) -> str:

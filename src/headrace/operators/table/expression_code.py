@@ -105,7 +105,7 @@ class Code:
             return None
         try:
             return (evaluate(expression, self._user),)
-        except Exception:
+        except Exception:  # a function of the user may fail with anything
             return None
 
     def _is_constant(self, expression: Expression) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, cast
 
 from headrace.core.operator import Context
@@ -61,6 +62,6 @@ class WindowRowsOperator(WindowedTableOperator):
             for state in self._rows:
                 state.remove(span)
 
+    @abstractmethod
     def answer(self, key: Any, span: TimeSpan, *rows: list[Values]) -> None:
         """Emit what comes of a window's rows, of each side."""
-        raise NotImplementedError

@@ -68,5 +68,5 @@ def _can_merge(function: AggregateFunction) -> bool:
     try:
         one, other = function.create_accumulator(), function.create_accumulator()
         return function.merge(one, other) is not None
-    except Exception:
+    except Exception:  # of the user's function; a merge that is needed and fails is told then
         return False
