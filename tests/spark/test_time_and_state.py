@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -133,7 +134,8 @@ class Expiring(KeyedProcessFunction):
 
 
 def test_watched_folder_timers_and_expiry(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
-    """Files appear while the job runs; a timer fires though none does; state expires."""
+    """Files appear while the job runs, an old one too; a timer fires though none does; state
+    expires."""
     folder = tmp_path / "watched"
     folder.mkdir()
     source = (
@@ -147,14 +149,16 @@ def test_watched_folder_timers_and_expiry(env: StreamExecutionEnvironment, tmp_p
     with numbers.key_by(lambda r: r[0]).process(Expiring()).execute_and_collect() as records:
         assert [next(records), next(records)] == [(1, None, None), ("timer", 1)]
         time.sleep(0.4)
-        add_file(folder, 2)
+        add_file(folder, 2, modified=0)
         assert [next(records), next(records)] == [(2, None, 1), ("timer", 2)]
 
 
-def add_file(folder: Path, number: int) -> None:
+def add_file(folder: Path, number: int, modified: float | None = None) -> None:
     """Files are moved into a watched folder whole."""
     hidden = folder.parent / f"{number}.txt"
     hidden.write_text(f"{number}\n")
+    if modified is not None:
+        os.utime(hidden, (modified, modified))
     hidden.rename(folder / hidden.name)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.functions import col, regexp_replace
+from pyspark.sql.streaming import DataStreamReader
 
 from headrace.core.checkpointed import source_part
 from headrace.core.crash_points import reach
@@ -59,8 +60,7 @@ def stream_input(
             reader = spark.readStream.format("socket")
             return reader.option("host", spec.host).option("port", spec.port).load()
         case FrameSpec():
-            if files_per_batch is not None:
-                spark.conf.set(FILES_PER_BATCH, str(files_per_batch))
+            spark.conf.set(FILES_PER_BATCH, str(files_per_batch or ""))
             rows_of_table: DataFrame = spec.frame.value(spark, True)
             return rows_of_table
         case CollectionSpec():
@@ -91,10 +91,17 @@ def _files(
             if spec.watch
             else "Check the path; a relative one starts at the folder you run in.",
         )  # fmt: skip
-    reader = spark.readStream.option("encoding", spec.charset).option("recursiveFileLookup", "true")
+    reader = of_new_files(spark.readStream.option("encoding", spec.charset), files_per_batch)
+    return reader.text(_as_pattern(path) if path.is_file() else spec.paths[0])
+
+
+def of_new_files(reader: DataStreamReader, files_per_batch: int | None) -> DataStreamReader:
+    """The reader, set to take every file that it has not read before, in subfolders too."""
+    # By default Spark leaves out, without a word, files a week older than the newest it has read.
+    reader = reader.option("recursiveFileLookup", "true").option("maxFileAge", "36500d")
     if files_per_batch is not None:
         reader = reader.option("maxFilesPerTrigger", files_per_batch)
-    return reader.text(_as_pattern(path) if path.is_file() else spec.paths[0])
+    return reader
 
 
 def _without(frame: DataFrame, seen: Sequence[str]) -> DataFrame:

@@ -37,7 +37,7 @@ from headrace.core.table_connector import (
 )
 from headrace.errors import Unsupported
 from headrace.spark.native.types import quoted, spark_type
-from headrace.spark.stream_inputs import FILES_PER_BATCH
+from headrace.spark.stream_inputs import FILES_PER_BATCH, of_new_files
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,14 @@ class FileTableSource(TableSource):
 
     def _frame(self, session: Any, streaming: bool) -> Any:
         check_there(self.path, watched=self.watched)
-        reader = session.readStream if streaming else session.read
-        reader = reader.option("recursiveFileLookup", "true").options(**self.format.reading)
+        if streaming:
+            files = session.conf.get(FILES_PER_BATCH, "")
+            reader = of_new_files(session.readStream, int(files) if files else None)
+        else:
+            reader = session.read.option("recursiveFileLookup", "true")
+        reader = reader.options(**self.format.reading)
         if self.name_pattern is not None:
             reader = reader.option("pathGlobFilter", self.name_pattern)
-        files = session.conf.get(FILES_PER_BATCH, None) if streaming else None
-        if files is not None:
-            reader = reader.option("maxFilesPerTrigger", files)
         path = streamed_path(self.path) if streaming else self.path
         lines = self.format.lines
         if lines is not None:
