@@ -117,12 +117,17 @@ class ProducingOperator(FunctionOperator):
             for item in produced:
                 kind = item.__class__
                 if kind is tuple:
-                    if len(item) == 2 and item[0].__class__ is tag:
-                        sides.add(item, stamp)
-                        continue
-                    if careful and not frozen.issuperset(map(type, item)):
-                        item = isolated(item)
-                elif careful and kind not in frozen:
+                    if len(item) == 2:  # looked at by hand, which is twice as quick
+                        first, second = item
+                        if first.__class__ is tag:
+                            sides.add(item, stamp)
+                            continue
+                        alone = first.__class__ in frozen and second.__class__ in frozen
+                    else:
+                        alone = frozen.issuperset(map(type, item))
+                else:
+                    alone = kind in frozen
+                if careful and not alone:
                     item = isolated(item)
                 append(item)
                 if out_stamps is not None:
