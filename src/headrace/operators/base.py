@@ -116,15 +116,14 @@ class ProducingOperator(FunctionOperator):
                 continue
             for item in produced:
                 kind = item.__class__
-                if kind is tuple:
-                    if len(item) == 2:  # looked at by hand, which is twice as quick
-                        first, second = item
-                        if first.__class__ is tag:
-                            sides.add(item, stamp)
-                            continue
-                        alone = first.__class__ in frozen and second.__class__ in frozen
-                    else:
-                        alone = frozen.issuperset(map(type, item))
+                if kind is tuple and len(item) == 2:  # by hand, which is twice as quick
+                    first, second = item
+                    if first.__class__ is tag:
+                        sides.add(item, stamp)
+                        continue
+                    alone = first.__class__ in frozen and second.__class__ in frozen
+                elif kind is tuple:
+                    alone = frozen.issuperset(map(type, item))
                 else:
                     alone = kind in frozen
                 if careful and not alone:
