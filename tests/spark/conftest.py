@@ -74,7 +74,7 @@ def eventually() -> Callable[..., None]:
     return wait_until
 
 
-def wait_until(holds: Callable[[], Any], seconds: float = 60) -> None:
+def wait_until(holds: Callable[[], Any], seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:

@@ -109,15 +109,15 @@ def test_killed_driver_resumes(tmp_path: Path, repository: Path, lines_of: Lines
     """SIGKILL of the whole program, twice; the same program goes on where it was."""
     out = tmp_path / "out"
     first = start(tmp_path, repository, pause=0)
-    first.communicate(timeout=120)
+    first.communicate(timeout=240)
     assert first.returncode == -signal.SIGKILL
     committed = lines_of(out / "again").total()
     assert 0 < committed < 480
     with start(tmp_path, repository, pause=0.3) as second:
-        wait_until(lambda: lines_of(out / "again").total() > committed, seconds=120)
+        wait_until(lambda: lines_of(out / "again").total() > committed, seconds=240)
         second.send_signal(signal.SIGKILL)
     assert lines_of(out / "again").total() < 480
     third = start(tmp_path, repository, pause=0)
-    printed, messages = third.communicate(timeout=120)
+    printed, messages = third.communicate(timeout=240)
     assert printed.endswith("finished\n"), messages[-3000:]
     check_outputs(out, Numbers(limit=240, step=40), lines_of)

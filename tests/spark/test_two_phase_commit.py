@@ -175,7 +175,7 @@ def test_a_killed_job_goes_on(
     def run(parallelism: int, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", _JOB, str(tmp_path), str(parallelism)], cwd=repository,
-            text=True, timeout=120, capture_output=True, start_new_session=True, check=False,
+            text=True, timeout=240, capture_output=True, start_new_session=True, check=False,
             env={**os.environ, **more},
         )  # fmt: skip
 

@@ -95,15 +95,15 @@ def test_killed_driver(tmp_path: Path, repository: Path, lines_of: LinesOf) -> N
     expected = expected_outputs(Numbers(limit=320, step=40), cut=True)
     total = expected["panes"].total()
     first = start(tmp_path, repository, pause=0)
-    _, messages = first.communicate(timeout=120)
+    _, messages = first.communicate(timeout=240)
     assert first.returncode == -signal.SIGKILL, messages[-3000:]
     committed = lines_of(panes).total()
     assert 0 < committed < total
     with start(tmp_path, repository, pause=0.3) as second:
-        wait_until(lambda: lines_of(panes).total() > committed, seconds=120)
+        wait_until(lambda: lines_of(panes).total() > committed, seconds=240)
         second.send_signal(signal.SIGKILL)
     assert lines_of(panes).total() < total
     third = start(tmp_path, repository, pause=0)
-    printed, messages = third.communicate(timeout=120)
+    printed, messages = third.communicate(timeout=240)
     assert printed.endswith("finished\n"), messages[-3000:]
     check_outputs(tmp_path / "out", expected, lines_of)
