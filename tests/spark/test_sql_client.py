@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from headrace.cli.main import app
-from headrace.cli.sql import converse
+from headrace.cli.sql_client.command import converse
 from headrace.cli.sql_client.session import SqlSession
 from headrace.table.table_environment import TableEnvironment
 

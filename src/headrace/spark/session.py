@@ -135,7 +135,7 @@ def _quiet() -> dict[str, str]:
                 f"-Dlog4j2.configurationFile={config.as_uri()}",
                 f"-Dderby.system.home={scratch}",
                 *jvm_options(),
-                *_collector(),
+                *_for_few_cores(),
             ]
         ),
         "spark.sql.warehouse.dir": str(Path(scratch) / "headrace-warehouse"),
@@ -160,6 +160,12 @@ def _sockets() -> dict[str, str]:
     }
 
 
-def _collector() -> list[str]:
-    """The work is done in Python: on few cores a collector of one thread costs less memory."""
-    return ["-XX:+UseSerialGC"] if default_parallelism() <= _FEW_CORES else []
+def _for_few_cores() -> list[str]:
+    """What the JVM does beside its work takes the cores that Python needs; see decision 0020."""
+    if default_parallelism() > _FEW_CORES:
+        return []
+    options = ["-XX:+UseSerialGC"]
+    if "headrace.table" not in sys.modules:
+        # Nothing that Spark computes itself: no need to compile it twice.
+        options.append("-XX:TieredStopAtLevel=1")
+    return options
