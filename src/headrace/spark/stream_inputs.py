@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -292,6 +294,12 @@ class SplitStream(DataSourceStreamReader):
 
     def stop(self) -> None:
         self._enumerator.close()
+        if isinstance(sys.exception(), EOFError):
+            # Spark has hung up, as it does when a query stops. The process that this runs in by
+            # itself would want to tell Spark, fail at that, and show the user two tracebacks.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
 
 
 def _offset(positions: dict[str, Any]) -> dict[str, Any]:

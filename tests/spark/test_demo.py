@@ -1,0 +1,14 @@
+"""The fraud detector that newcomers see first, from its start to its end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def test_the_demo_shows_alerts_and_ends_quietly() -> None:
+    command = [sys.executable, "-m", "headrace", "demo", "--seconds", "8", "--rate", "2000"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "nothing was dropped" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
