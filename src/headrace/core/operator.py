@@ -96,6 +96,9 @@ class Context(Protocol):
     clock_stopped: bool
     """Whether the clock has come to its end with a bounded input, as in BATCH mode: a timer of
     processing time that a function sets then is never due."""
+    emits_plain: bool
+    """Whether what is emitted becomes, by its declared type, numbers and texts or tuples of them:
+    nobody can change such a record."""
     split: str
     """At a source: which of its splits records are from."""
     metrics: MetricGroup

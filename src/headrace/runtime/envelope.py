@@ -1,6 +1,6 @@
 """What travels between levels: one blob per receiving slot, holding many records.
 
-A blob is a pickle of plain lists, written and read only by this job's own tasks.
+A blob is a pickle of lists, written and read only by this job's own tasks.
 """
 
 from __future__ import annotations
@@ -13,6 +13,13 @@ from typing import Any
 from headrace.core.operator import Batch
 from headrace.runtime.event_time import Watermarks
 from headrace.runtime.pickling import dumps
+from headrace.runtime.plain_records import (
+    are_atoms,
+    dumps_plain,
+    keys_at,
+    place_of_keys,
+    share_long_texts,
+)
 
 Item = tuple[int, int, Any]
 
@@ -32,17 +39,24 @@ class Envelope:
     final: bool = False
     """No record will come any more, from any source."""
 
-    def encode(self) -> bytes:
+    def encode(self, *, plain: bool = False) -> bytes:
+        """The blob; `plain`: the types of the records say that they are plain."""
         items = [(target, side, content, None, None) if target == MARK
-                 else (target, side, content.values, content.timestamps, content.keys)
+                 else (target, side, content.values, content.timestamps, _keys_sent(content))
                  for target, side, content in self.records]  # fmt: skip
-        return dumps((items, self.watermarks, self.driver, self.final))
+        plain = plain and not self.driver and all(
+            target != MARK and not share_long_texts(values)
+            and (not isinstance(keys, list) or are_atoms(keys))
+            for target, _, values, _, keys in items
+        )  # fmt: skip
+        write = dumps_plain if plain else dumps
+        return write((items, self.watermarks, self.driver, self.final))
 
     @staticmethod
     def decode(blob: bytes) -> Envelope:
         items, watermarks, driver, final = pickle.loads(blob)
         return Envelope(
-            [(target, side, content if target == MARK else Batch(content, stamps, keys))
+            [(target, side, content if target == MARK else _received(content, stamps, keys))
              for target, side, content, stamps, keys in items],
             watermarks, driver, final,
         )  # fmt: skip
@@ -51,3 +65,15 @@ class Envelope:
         """All watermarks in it."""
         yield from (content for target, _, content in self.records if target == MARK)
         yield self.watermarks
+
+
+def _keys_sent(batch: Batch) -> list[Any] | int | None:
+    """The keys, or the number of the field that holds them."""
+    if batch.keys is None:
+        return None
+    place = place_of_keys(batch.values, batch.keys)
+    return batch.keys if place is None else place
+
+
+def _received(values: list[Any], stamps: list[int | None] | None, keys: Any) -> Batch:
+    return Batch(values, stamps, keys_at(keys, values) if isinstance(keys, int) else keys)

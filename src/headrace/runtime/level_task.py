@@ -103,7 +103,8 @@ class LevelTask:
                 task.connect(self.tasks[edge.target].receiver(edge.side), edge.tag)
             else:
                 target = self.plan.vertices[edge.target]
-                task.connect(self._outbox.sender(edge, target, self.subtask), edge.tag)
+                kind = task.vertex.type_of(edge.tag)
+                task.connect(self._outbox.sender(edge, target, self.subtask, kind), edge.tag)
 
     def open(self) -> None:
         for task in self.tasks.values():

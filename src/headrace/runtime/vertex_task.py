@@ -24,6 +24,7 @@ from headrace.core.user_code import RecordFailure, apply_all, report
 from headrace.errors import StateAccessError
 from headrace.plan.physical import Vertex
 from headrace.runtime.event_time import ANY_SPLIT, Progress
+from headrace.runtime.plain_records import is_plain
 from headrace.runtime.subtask_state import (
     BROADCAST_PREFIX,
     LIST_PREFIX,
@@ -72,6 +73,7 @@ class VertexTask:
         self._main: list[Receiver] = []
         self._sides: dict[str, list[Receiver]] = {}
         self._shape = None if operator.emits_its_input else _shaper(vertex.type)
+        self.emits_plain = self._shape is not None and is_plain(vertex.type)
         self._shape_side = {tag: _shaper(kind) for tag, kind in vertex.tag_types.items()}
         self._broadcasts: dict[str, State] = {}
         surplus = vertex.level > 0 and task.partition >= vertex.parallelism

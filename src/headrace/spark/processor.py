@@ -12,6 +12,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from headrace.core.crash_points import reach
 from headrace.runtime.level_task import WRITTEN, LevelTask
 from headrace.spark.failures import reported
+from headrace.spark.garbage import pass_over_what_stays
 from headrace.spark.runs_at_work import is_over
 from headrace.spark.savepoints.dealing import SlotFiles
 from headrace.spark.shipment import Shipment
@@ -61,6 +62,7 @@ class SlotProcessor(StatefulProcessor):
         slot = self._slots[label]
         batch = batch_id()
         with reported():
+            pass_over_what_stays()
             task = self._caught_up(slot)
             with abandoned_on_failure(task):
                 task.begin_batch(batch, attempt_number())

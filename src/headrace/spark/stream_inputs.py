@@ -35,6 +35,7 @@ from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.source_task import encode_ranges
 from headrace.spark.admission_notes import AdmissionNotes, Gate, Pace
 from headrace.spark.alignment import waiting
+from headrace.spark.garbage import pass_over_what_stays
 from headrace.spark.shipment import read_shipment
 
 FILES_PER_BATCH = "headrace.stream.files-per-batch"
@@ -290,6 +291,7 @@ class SplitStream(DataSourceStreamReader):
         return ranges
 
     def read(self, partition: InputPartition) -> Iterator[tuple[bytes]]:
+        pass_over_what_stays()
         yield (partition.value,)
 
     def stop(self) -> None:

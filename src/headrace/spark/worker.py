@@ -18,6 +18,7 @@ from headrace.core.source import FrameSpec
 from headrace.runtime.level_task import LevelTask
 from headrace.runtime.source_task import decoder
 from headrace.spark.failures import reported
+from headrace.spark.garbage import pass_over_what_stays
 from headrace.spark.runs_at_work import is_over, note_run
 from headrace.spark.shipment import Shipment
 
@@ -75,6 +76,7 @@ def read_source(shipment: Shipment, source: int, *, final: bool, keep: bool) -> 
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with reported() as reporting:
+            pass_over_what_stays()
             drop_ended_runs(shipment)
             identity = (shipment.run_id, 0, source, partition())
             task = _kept(identity) or level_task(shipment, 0, partition(), source=source)
@@ -102,6 +104,7 @@ def run_level(shipment: Shipment, level: int) -> ArrowFunction:
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with reported():
+            pass_over_what_stays()
             task = level_task(shipment, level, partition())
             with abandoned_on_failure(task):
                 task.begin_batch(batch_id(), attempt_number())

@@ -4,13 +4,18 @@ import datetime
 import decimal
 from typing import Any
 
+import numpy as np
 import pytest
 
 from headrace.core.functions import MapFunction
 from headrace.core.isolation import is_frozen, isolated, isolated_all
 from headrace.core.operator import Batch
+from headrace.core.output_tag import OutputTag
+from headrace.core.process_functions import ProcessFunction
 from headrace.core.rows import Row
+from headrace.core.types import Types
 from headrace.operators.stateless import MapOperator
+from headrace.testing import OperatorHarness
 
 FROZEN = [
     1,
@@ -96,3 +101,41 @@ def test_a_record_emitted_and_changed_later_is_unharmed() -> None:
 def test_map_emits_what_the_function_returned_then() -> None:
     operator = MapOperator(Collecting())
     assert operator.call(Batch([0, 1, 2, 3])) == [[0], [0, 1], [0, 1, 2], [0, 1, 2, 3]]
+
+
+class Counting(ProcessFunction):
+    """Gives out, in a tuple of plain types, the number it keeps changing."""
+
+    def __init__(self) -> None:
+        self.total = np.zeros((), dtype=np.int64)
+
+    def process_element(self, value: int, ctx: Any) -> Any:
+        self.total += value
+        yield "sum", self.total
+
+
+def test_a_tuple_holds_what_it_held_when_it_was_yielded() -> None:
+    pair = Types.TUPLE([Types.STRING(), Types.LONG()])
+    with OperatorHarness.process(Counting(), output_type=pair) as harness:
+        harness.send_all([1, 2, 3])
+        harness.send_all([4, 5, 6])
+        assert [total for _, total in harness.outputs] == [1, 3, 6, 10, 15, 21]
+
+
+class Telling(ProcessFunction):
+    """Tells the main output and a side output of each record."""
+
+    def process_element(self, value: int, ctx: Any) -> Any:
+        yield "seen", value
+        yield OutputTag("odd" if value % 2 else "even", Types.LONG()), value
+        yield "seen again", value
+
+
+def test_side_outputs_of_a_function_that_yields_plain_tuples() -> None:
+    pair = Types.TUPLE([Types.STRING(), Types.LONG()])
+    with OperatorHarness.process(Telling(), output_type=pair) as harness:
+        harness.send_all([1, 2])
+        harness.send_all([3, 4])
+        assert len(harness.outputs) == 8
+        assert harness.side_output("odd") == [1, 3]
+        assert harness.side_output("even") == [2, 4]
