@@ -17,6 +17,7 @@ from pathlib import Path
 import pyspark
 
 from headrace.java import cache_folder, ensure_java, java_version
+from headrace.spark.spark_home import folder_of_links
 
 _MAKE = "HEADRACE_MAKE_CLASS_ARCHIVE"
 _PATIENCE = 180
@@ -47,7 +48,8 @@ def archive_path() -> Path:
     found = re.search(r'JAVA_VERSION="([^"]+)"', text)
     version = found.group(1) if found else str(java_version(home))
     # An archive knows the jars by their paths: each environment has its own.
-    place = hashlib.sha256(f"{home}:{Path(pyspark.__file__).parent}".encode()).hexdigest()[:8]
+    spark = folder_of_links() or Path(pyspark.__file__).parent
+    place = hashlib.sha256(f"{home}:{spark}".encode()).hexdigest()[:8]
     return cache_folder() / f"classes-java-{version}-spark-{pyspark.__version__}-{place}.jsa"
 
 

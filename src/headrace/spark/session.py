@@ -11,6 +11,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headrace.java import ensure_java
 from headrace.spark.class_archive import jvm_options
 from headrace.spark.jvm_messages import without_chatter
+from headrace.spark.spark_home import without_packed_python
 
 Session = SparkSession
 """For those who pass a session on without knowing Spark."""
@@ -82,13 +84,14 @@ def get_session(settings: Mapping[str, str] | None = None) -> SparkSession:
     master = _master()
     builder = SparkSession.builder.appName("headrace").master(master)
     ours = {**_SETTINGS, **_quiet()}
-    if master.startswith("local"):
+    local = master.startswith("local")
+    if local:
         ours |= _LOCAL | _sockets()
     for key, value in {**ours, **requested_settings(), **(settings or {})}.items():
         builder = builder.config(key, value)
     # A program that logs at INFO wants its own messages, not the bridge's to the JVM.
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    with without_chatter():
+    with without_chatter(), without_packed_python() if local else nullcontext():
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel(os.environ.get("HEADRACE_SPARK_LOG", "OFF"))
     return session
