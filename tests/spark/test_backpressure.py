@@ -114,12 +114,12 @@ def test_a_slow_sink(tmp_path: Path) -> None:
     written = Written(tmp_path)
     assert written.everything == Counter(map(str, range(count)))
     durations = [lag.last_batch_ms or 0 for lag in lags]
-    assert len(written.sizes) > 5
     # The first one starts the workers, the last ones have what is left.
     settled = list(dict.fromkeys(durations))[2:-1]
-    # Where the fixed cost is high, the target is stretched up to three times.
-    assert 500 < statistics.median(settled) < 4000, durations
-    assert max(written.sizes[2:]) < count / 4, written.sizes
+    # Where the fixed cost seems high, the target is stretched up to three times.
+    assert 300 < statistics.median(settled) < 4000, durations
+    assert len(written.sizes) >= 4
+    assert max(written.sizes) <= 3 * 2 / 0.0005, written.sizes
     # All records at once would be 300 MB in the writers, and as much in envelopes.
     assert written.peak_kilobytes < 450_000
     behind = list(dict.fromkeys(lag.records_behind for lag in lags))
