@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.functions import col, regexp_replace
@@ -35,6 +36,7 @@ from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.source_task import encode_ranges
 from headrace.spark.admission_notes import AdmissionNotes, Gate, Pace
 from headrace.spark.alignment import waiting
+from headrace.spark.arrow_rows import only_row
 from headrace.spark.garbage import pass_over_what_stays
 from headrace.spark.shipment import read_shipment
 
@@ -290,9 +292,9 @@ class SplitStream(DataSourceStreamReader):
             ranges.append(InputPartition(encode_ranges(silent)))
         return ranges
 
-    def read(self, partition: InputPartition) -> Iterator[tuple[bytes]]:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         pass_over_what_stays()
-        yield (partition.value,)
+        yield only_row(partition.value)
 
     def stop(self) -> None:
         self._enumerator.close()

@@ -17,13 +17,13 @@ from pyspark import TaskContext
 from headrace.core.source import FrameSpec
 from headrace.runtime.level_task import LevelTask
 from headrace.runtime.source_task import decoder
+from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import reported
 from headrace.spark.garbage import pass_over_what_stays
 from headrace.spark.runs_at_work import is_over, note_run
 from headrace.spark.shipment import Shipment
 
 SCHEMA = "slot int, blob binary"
-_ARROW = pa.schema([("slot", pa.int32()), ("blob", pa.binary())])
 _KEPT: dict[tuple[Any, ...], tuple[int, LevelTask]] = {}
 """Tasks of level 0, with the micro-batch they last worked for."""
 
@@ -53,9 +53,7 @@ def partition() -> int:
 
 def as_arrow(rows: Iterator[tuple[int, bytes]]) -> Iterator[pa.RecordBatch]:
     for slot, blob in rows:
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([slot], pa.int32()), pa.array([blob], pa.binary())], schema=_ARROW
-        )
+        yield slot_and_blob(slot, blob)
 
 
 def level_task(
