@@ -42,7 +42,7 @@ jvm.wait(timeout=120)
 
 def archive_path() -> Path:
     """Where the archive for this Java and this Spark is, or would be."""
-    home = Path(os.environ.get("JAVA_HOME") or ensure_java())
+    home = _java_home()
     release = home / "release"
     text = release.read_text(encoding="utf-8") if release.exists() else ""
     found = re.search(r'JAVA_VERSION="([^"]+)"', text)
@@ -51,6 +51,10 @@ def archive_path() -> Path:
     spark = folder_of_links() or Path(pyspark.__file__).parent
     place = hashlib.sha256(f"{home}:{spark}".encode()).hexdigest()[:8]
     return cache_folder() / f"classes-java-{version}-spark-{pyspark.__version__}-{place}.jsa"
+
+
+def _java_home() -> Path:
+    return Path(os.environ.get("JAVA_HOME") or ensure_java())
 
 
 def jvm_options() -> list[str]:
@@ -69,6 +73,7 @@ def make_archive() -> bool:
     path = archive_path()
     if path.exists():
         return True
+    make_base_archive(_java_home())
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(f".{os.getpid()}")
     environment = {**os.environ, _MAKE: str(unfinished)}
@@ -84,6 +89,16 @@ def make_archive() -> bool:
         return False
     unfinished.replace(path)
     return True
+
+
+def make_base_archive(home: Path) -> None:
+    """Make the archive of Java's own classes that ours adds to, where we unpacked Java ourselves.
+
+    Every other Java comes with it.
+    """
+    if cache_folder() in home.parents and not any(home.rglob("classes*.jsa")):
+        java = str(home / "bin" / "java")
+        subprocess.run([java, "-Xshare:dump"], capture_output=True, check=False)
 
 
 if __name__ == "__main__":
