@@ -293,3 +293,30 @@ def test_one_subtask_keeps_the_order(env: StreamExecutionEnvironment) -> None:
     stream = env.from_collection(numbers).map(lambda n: n).rebalance().filter(lambda n: n >= 0)
     keyed = stream.key_by(lambda n: 0).process(Counted()).map(lambda pair: pair[0])
     assert list(keyed.execute_and_collect()) == numbers
+
+
+@pytest.mark.usefixtures("mode")
+def test_records_that_only_look_plain(env: StreamExecutionEnvironment, collected: Collect) -> None:
+    """Beside plain records travel texts of a class of one's own and objects that hold themselves,
+    through an operator that keeps its type, and past a level that has plain ones for the same."""
+
+    class Text(str):
+        __slots__ = ()
+
+    class Thing:
+        def __init__(self, number: int):
+            self.name, self.itself = f"thing {number}", self
+
+    def name(record: Any) -> str:
+        return str(getattr(record, "name", None) or record[0])
+
+    pair = Types.TUPLE([Types.STRING(), Types.LONG()])
+    numbers = env.from_collection([1, 2], Types.LONG())
+    texts = numbers.map(lambda number: (Text(f"text {number}"), number), output_type=pair)
+    things = numbers.map(Thing)
+    plain = numbers.map(lambda number: (f"plain {number}", number), output_type=pair)
+    mixed = plain.union(texts, things).filter(lambda record: True).key_by(name)
+    counted = mixed.map(lambda record: (name(record), 1), output_type=pair)
+    again = counted.union(things).key_by(name).map(name, output_type=Types.STRING())
+    expected = [f"{kind} {number}" for kind in ("plain", "text", "thing") for number in (1, 2)]
+    assert collected(again) == Counter([*expected, "thing 1", "thing 2"])

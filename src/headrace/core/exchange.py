@@ -124,7 +124,7 @@ class Hash(Exchange):
             keys = apply_all(select, batch.values, "key selector")
             if kind is not None and coerce is not None and not fits(kind, keys):
                 keys = apply_all(coerce, keys, "key selector")
-            batch = Batch(batch.values, batch.timestamps, keys)
+            batch = Batch(batch.values, batch.timestamps, keys, plain=batch.plain)
             try:
                 targets = list(map(owner.__getitem__, keys))
             except TypeError as error:
@@ -172,6 +172,7 @@ def _by_target(batch: Batch, targets: list[int], parallelism: int) -> Parts:
                     [values[position] for position in chosen],
                     None if stamps is None else [stamps[position] for position in chosen],
                     None if keys is None else [keys[position] for position in chosen],
+                    plain=batch.plain,
                 ),
             )
 

@@ -32,6 +32,9 @@ class Batch:
     """At a source: which of its splits the records are from."""
     ends_split: bool = False
     """At a source: the split has been read to its end."""
+    plain: bool = False
+    """Whether the values are known to be numbers and texts, or tuples of them: exactly of Python's
+    own classes, and of one kind."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -96,9 +99,6 @@ class Context(Protocol):
     clock_stopped: bool
     """Whether the clock has come to its end with a bounded input, as in BATCH mode: a timer of
     processing time that a function sets then is never due."""
-    emits_plain: bool
-    """Whether what is emitted becomes, by its declared type, numbers and texts or tuples of them:
-    nobody can change such a record."""
     split: str
     """At a source: which of its splits records are from."""
     metrics: MetricGroup

@@ -56,10 +56,6 @@ class Vertex:
     """Whether it is part of a query, whose text the uid follows from."""
     tag_types: Mapping[str, TypeInformation] = field(default_factory=dict)
 
-    def type_of(self, tag: str | None) -> TypeInformation | None:
-        """The type of what goes out under a tag; of the main output without one."""
-        return self.type if tag is None else self.tag_types.get(tag)
-
 
 @dataclass(frozen=True, slots=True)
 class PhysicalPlan:

@@ -13,13 +13,7 @@ from typing import Any
 from headrace.core.operator import Batch
 from headrace.runtime.event_time import Watermarks
 from headrace.runtime.pickling import dumps
-from headrace.runtime.plain_records import (
-    are_atoms,
-    dumps_plain,
-    keys_at,
-    place_of_keys,
-    share_long_texts,
-)
+from headrace.runtime.plain_records import are_atoms, dumps_plain, keys_at, place_of_keys
 
 Item = tuple[int, int, Any]
 
@@ -39,18 +33,22 @@ class Envelope:
     final: bool = False
     """No record will come any more, from any source."""
 
-    def encode(self, *, plain: bool = False) -> bytes:
-        """The blob; `plain`: the types of the records say that they are plain."""
+    def encode(self) -> bytes:
         items = [(target, side, content, None, None) if target == MARK
                  else (target, side, content.values, content.timestamps, _keys_sent(content))
                  for target, side, content in self.records]  # fmt: skip
-        plain = plain and not self.driver and all(
-            target != MARK and not share_long_texts(values)
-            and (not isinstance(keys, list) or are_atoms(keys))
-            for target, _, values, _, keys in items
-        )  # fmt: skip
-        write = dumps_plain if plain else dumps
-        return write((items, self.watermarks, self.driver, self.final))
+        contents = (items, self.watermarks, self.driver, self.final)
+        plain = dumps_plain(contents, self._batches()) if self._is_plain(items) else None
+        return dumps(contents) if plain is None else plain
+
+    def _is_plain(self, items: list[tuple[Any, ...]]) -> bool:
+        return not self.driver and all(
+            target != MARK and content.plain and (not isinstance(keys, list) or are_atoms(keys))
+            for (target, _, content), (*_, keys) in zip(self.records, items, strict=True)
+        )
+
+    def _batches(self) -> list[Batch]:
+        return [content for target, _, content in self.records if target != MARK]
 
     @staticmethod
     def decode(blob: bytes) -> Envelope:
@@ -69,9 +67,7 @@ class Envelope:
 
 def _keys_sent(batch: Batch) -> list[Any] | int | None:
     """The keys, or the number of the field that holds them."""
-    if batch.keys is None:
-        return None
-    place = place_of_keys(batch.values, batch.keys)
+    place = place_of_keys(batch)
     return batch.keys if place is None else place
 
 

@@ -103,8 +103,7 @@ class LevelTask:
                 task.connect(self.tasks[edge.target].receiver(edge.side), edge.tag)
             else:
                 target = self.plan.vertices[edge.target]
-                kind = task.vertex.type_of(edge.tag)
-                task.connect(self._outbox.sender(edge, target, self.subtask, kind), edge.tag)
+                task.connect(self._outbox.sender(edge, target, self.subtask), edge.tag)
 
     def open(self) -> None:
         for task in self.tasks.values():

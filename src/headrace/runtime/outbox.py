@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from headrace.core.operator import Batch
-from headrace.core.types import TypeInformation
 from headrace.core.user_code import RecordFailure, report
 from headrace.plan.physical import Edge, Vertex
 from headrace.runtime.envelope import MARK, Envelope, Item
 from headrace.runtime.event_time import Watermarks
-from headrace.runtime.plain_records import is_plain
 
 TO_DRIVER = -1
 """The slot of rows that are for the driver alone."""
@@ -31,23 +29,18 @@ class Outbox:
         self._driver: list[tuple[int, int, str, Any]] = []
         self._full: list[tuple[int, bytes]] = []
         self._restarts: list[Callable[[int], None]] = []
-        self._plain: dict[tuple[int, int], bool] = {}
-        """By vertex and side, whether all that is sent there from here is plain by its type."""
 
     def begin_batch(self, batch_id: int) -> None:
         """Choices that depend on position start over, so that a retry repeats them."""
         for restart in self._restarts:
             restart(batch_id)
 
-    def sender(
-        self, edge: Edge, target: Vertex, sender: int, kind: TypeInformation | None
-    ) -> Callable[[Batch], None]:
-        """A function that sends batches of records of a type along an edge."""
+    def sender(self, edge: Edge, target: Vertex, sender: int) -> Callable[[Batch], None]:
+        """A function that sends batches along an edge."""
         assert edge.exchange is not None
         parallelism = min(target.parallelism, self._slots)
         split = edge.exchange.splitter(sender, parallelism, target.max_parallelism)
         vertex, side = edge.target, edge.side
-        self._plain[vertex, side] = self._plain.get((vertex, side), True) and is_plain(kind)
 
         def restart(batch_id: int) -> None:
             nonlocal split
@@ -72,7 +65,7 @@ class Outbox:
         self._records[slot].append((vertex, side, batch))
         self._sizes[slot] += len(batch.values)
         if self._sizes[slot] >= self.BLOB_RECORDS:
-            self._full.append((slot, self._sealed(Envelope(self._take(slot)))))
+            self._full.append((slot, Envelope(self._take(slot)).encode()))
 
     def mark(self, news: Watermarks) -> None:
         """Let every slot know of watermarks after the records sent so far.
@@ -101,11 +94,7 @@ class Outbox:
             yield self.take_driver()
         if not self._last:
             for slot in range(self._slots):
-                yield slot, self._sealed(Envelope(self._take(slot), watermarks, final=final))
-
-    def _sealed(self, envelope: Envelope) -> bytes:
-        known = self._plain.get
-        return envelope.encode(plain=all(known(item[:2], False) for item in envelope.records))
+                yield slot, Envelope(self._take(slot), watermarks, final=final).encode()
 
     def _take(self, slot: int) -> list[Item]:
         records, self._records[slot] = self._records[slot], []

@@ -6,31 +6,66 @@ remembering costs more than writing, and nobody can tell whether two equal ones 
 
 from __future__ import annotations
 
-import io
 import pickle
 from itertools import chain
 from operator import is_, itemgetter
 from typing import Any
 
-from headrace.core.basic_types import BasicType, BasicTypeInfo
-from headrace.core.composite_types import TupleTypeInfo
-from headrace.core.types import TypeInformation
+from headrace.core.operator import Batch
 
-_OBJECTS = {BasicType.BIG_DEC, BasicType.INSTANT}
-"""Basic types whose values name their class when they are written."""
+ITSELF = -1
+"""In place of the number of a field: the record is its own key."""
 
 _ATOMS: frozenset[type] = frozenset({int, str, float, bool, bytes, type(None)})
 _SAMPLE = 64
-_LONG = 64
-"""Characters of a record, on average, from which it may pay to send equal texts only once."""
+_LONG = 200
+"""Bytes of a record, on average, from which on pickle had better remember: texts may be shared."""
+_OVERHEAD = 1 << 16
 
 
-def is_plain(kind: TypeInformation | None) -> bool:
-    """Whether the values of a type are numbers and texts, or tuples of them."""
-    if isinstance(kind, TupleTypeInfo):
-        return all(isinstance(field, BasicTypeInfo) and is_plain(field)
-                   for field in kind.get_field_types())  # fmt: skip
-    return isinstance(kind, BasicTypeInfo) and kind.basic_type not in _OBJECTS
+class _TooLong(Exception):
+    """Records turned out to be longer than a sample of them."""
+
+
+class _Limited:
+    """A file for pickle to write to, up to a number of bytes."""
+
+    def __init__(self, room: int):
+        self._room = room
+        self._parts: list[bytes] = []
+
+    def write(self, part: Any) -> None:
+        self._room -= len(part)
+        if self._room < 0:
+            raise _TooLong
+        self._parts.append(bytes(part))
+
+    def content(self) -> bytes:
+        return b"".join(self._parts)
+
+
+def dumps_plain(value: Any, batches: list[Batch]) -> bytes | None:
+    """A pickle in which nothing refers to anything, for `pickle.loads`; None if it is not worth it.
+
+    `value` consists of the contents of batches, and of little else.
+    """
+    if any(_are_long(batch.values) for batch in batches):
+        return None
+    file = _Limited(_OVERHEAD + _LONG * 2 * sum(map(len, batches)))
+    pickler = pickle.Pickler(file, 5)
+    pickler.fast = True
+    try:
+        pickler.dump(value)
+    except _TooLong:
+        return None
+    return file.content()
+
+
+def _are_long(values: list[Any]) -> bool:
+    sample = values[:: max(1, len(values) // _SAMPLE)]
+    atoms = chain.from_iterable(v if v.__class__ is tuple else (v,) for v in sample)
+    texts = (atom for atom in atoms if atom.__class__ is str)
+    return sum(map(len, texts)) > _LONG * len(sample)
 
 
 def are_atoms(values: list[Any]) -> bool:
@@ -38,38 +73,19 @@ def are_atoms(values: list[Any]) -> bool:
     return set(map(type, values)) <= _ATOMS
 
 
-def share_long_texts(values: list[Any]) -> bool:
-    """Whether records hold the very same long texts: those pickle had better remember."""
-    sample = values[:_SAMPLE]
-    atoms = chain.from_iterable(v if v.__class__ is tuple else (v,) for v in sample)
-    texts = [atom for atom in atoms if atom.__class__ in (str, bytes)]
-    size = sum(map(len, texts))
-    apart = sum(map(len, {id(text): text for text in texts}.values()))
-    return size > _LONG * len(sample) and size > 2 * apart
-
-
-def dumps_plain(value: Any) -> bytes:
-    """A pickle in which nothing refers to anything; `pickle.loads` reads it."""
-    file = io.BytesIO()
-    pickler = pickle.Pickler(file, 5)
-    pickler.fast = True
-    pickler.dump(value)
-    return file.getvalue()
-
-
-def place_of_keys(values: list[Any], keys: list[Any]) -> int | None:
+def place_of_keys(batch: Batch) -> int | None:
     """Which field of its record every key is, so that it need not be sent beside it."""
-    if not values or values[0].__class__ is not tuple:
+    values, keys = batch.values, batch.keys
+    if not batch.plain or not values or keys is None:
         return None
+    if values[0].__class__ is not tuple:
+        return ITSELF if all(map(is_, keys, values)) else None
     place = next((place for place, field in enumerate(values[0]) if field is keys[0]), None)
-    if place is None:
+    if place is None or not all(map(is_, keys, map(itemgetter(place), values))):
         return None
-    try:
-        return place if all(map(is_, keys, map(itemgetter(place), values))) else None
-    except (IndexError, TypeError, KeyError):  # not all records are such tuples
-        return None
+    return place
 
 
 def keys_at(place: int, values: list[Any]) -> list[Any]:
-    """The field of each record that is its key."""
-    return list(map(itemgetter(place), values))
+    """The part of each record that is its key."""
+    return values if place == ITSELF else list(map(itemgetter(place), values))

@@ -24,7 +24,6 @@ from headrace.core.user_code import RecordFailure, apply_all, report
 from headrace.errors import StateAccessError
 from headrace.plan.physical import Vertex
 from headrace.runtime.event_time import ANY_SPLIT, Progress
-from headrace.runtime.plain_records import is_plain
 from headrace.runtime.subtask_state import (
     BROADCAST_PREFIX,
     LIST_PREFIX,
@@ -34,7 +33,8 @@ from headrace.runtime.subtask_state import (
 
 Receiver = Callable[[Batch], None]
 Stamps = list[int | None]
-Shaper = Callable[[list[Any]], list[Any]]
+Shaper = Callable[[list[Any]], tuple[list[Any], bool]]
+"""Makes records of a type out of what a function returned, and says whether they are plain."""
 
 
 class VertexTask:
@@ -73,7 +73,8 @@ class VertexTask:
         self._main: list[Receiver] = []
         self._sides: dict[str, list[Receiver]] = {}
         self._shape = None if operator.emits_its_input else _shaper(vertex.type)
-        self.emits_plain = self._shape is not None and is_plain(vertex.type)
+        self._passes_plain = False
+        """Whether what goes out now is what came in, and that is known to be plain."""
         self._shape_side = {tag: _shaper(kind) for tag, kind in vertex.tag_types.items()}
         self._broadcasts: dict[str, State] = {}
         surplus = vertex.level > 0 and task.partition >= vertex.parallelism
@@ -119,23 +120,23 @@ class VertexTask:
             self._held[0].extend(values)
             self._held[1].extend(timestamps or [None] * len(values))
             return
-        self._deliver(self._main, self._shape, values, timestamps)
+        self._deliver(self._main, self._shape, values, timestamps, plain=self._passes_plain)
 
     def emit_side(self, tag: str, values: list[Any], timestamps: Stamps | None) -> None:
         self._deliver(self._sides.get(tag, []), self._shape_side.get(tag), values, timestamps)
 
     def _deliver(
         self, receivers: list[Receiver], shape: Shaper | None,
-        values: list[Any], timestamps: Stamps | None,
+        values: list[Any], timestamps: Stamps | None, *, plain: bool = False,
     ) -> None:  # fmt: skip
         self.records_out += len(values)
         if not receivers:
             return
         if shape is not None:
-            values = shape(values)
+            values, plain = shape(values)
         # One receiver may change a record in place; the others must not see it.
-        copies = [Batch(isolated_all(values), timestamps) for _ in receivers[1:]]
-        batches = [Batch(values, timestamps), *copies]
+        copies = [Batch(isolated_all(values), timestamps, plain=plain) for _ in receivers[1:]]
+        batches = [Batch(values, timestamps, plain=plain), *copies]
         for receive, batch in zip(receivers, batches, strict=True):
             receive(batch)
 
@@ -179,7 +180,9 @@ class VertexTask:
         self.records_in += len(batch.values)
         if self.operator.makes_watermarks and batch.values:
             self.report_idle(False)
+        self._passes_plain = batch.plain and self.operator.emits_its_input
         self._guarded(self.operator.receive, side, batch)
+        self._passes_plain = False
 
     def receiver(self, side: int) -> Receiver:
         return lambda batch: self.receive(side, batch)
@@ -257,8 +260,13 @@ class VertexTask:
 
 
 def _shaper(kind: TypeInformation | None) -> Shaper | None:
-    """What makes records of a declared type out of what a function returned."""
     coerce = kind.coercer() if kind is not None else None
     if kind is None or coerce is None:
         return None
-    return lambda values: values if fits(kind, values) else apply_all(coerce, values, "the output")
+
+    def shape(values: list[Any]) -> tuple[list[Any], bool]:
+        if fits(kind, values):
+            return values, True
+        return apply_all(coerce, values, "the output"), False
+
+    return shape

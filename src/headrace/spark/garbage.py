@@ -17,6 +17,11 @@ FULL_LOOK_EVERY = 64
 _tasks = 0
 
 
+def look_at_everything() -> None:
+    """To be called when something large is let go of: what is left of it may refer to itself."""
+    gc.unfreeze()
+
+
 def pass_over_what_stays() -> None:
     """To be called when a task begins: all garbage has just been collected."""
     global _tasks

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from headrace.core.crash_points import reach
 from headrace.runtime.level_task import WRITTEN, LevelTask
 from headrace.spark.failures import reported
-from headrace.spark.garbage import pass_over_what_stays
+from headrace.spark.garbage import look_at_everything, pass_over_what_stays
 from headrace.spark.runs_at_work import is_over
 from headrace.spark.savepoints.dealing import SlotFiles
 from headrace.spark.shipment import Shipment
@@ -22,6 +22,7 @@ from headrace.spark.worker import (
     attempt_number,
     batch_id,
     drop_ended_runs,
+    let_go,
     level_task,
 )
 
@@ -77,6 +78,7 @@ class SlotProcessor(StatefulProcessor):
             reach("state-commit.before", batch)
             if task.ended:
                 task.close()
+                look_at_everything()
             else:
                 _REPLICAS[self._shipment.run_id, self._level, slot] = (nonce, task)
 
@@ -85,11 +87,11 @@ class SlotProcessor(StatefulProcessor):
         run_id = self._shipment.run_id
         drop_ended_runs(self._shipment)
         for other in [each for each in _REPLICAS if is_over(each[0], self._shipment)]:
-            _REPLICAS.pop(other)[1].abandon()
+            let_go(_REPLICAS.pop(other)[1])
         # Taken out until the batch is through: a failed one must not leave its traces.
         nonce, task = _REPLICAS.pop((run_id, self._level, slot), (None, None))
         if task is not None and task.remembers and not self._log.is_at(nonce):
-            task.abandon()  # state could catch up, but not what functions keep in their fields
+            let_go(task)  # state could catch up, but not what functions keep in their fields
             nonce = task = None
         if task is None:
             task = level_task(self._shipment, self._level, slot, logged=True)

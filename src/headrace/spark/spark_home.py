@@ -37,7 +37,7 @@ def without_packed_python() -> Iterator[None]:
     try:
         yield
     finally:
-        del os.environ[_VARIABLE]
+        os.environ.pop(_VARIABLE, None)  # another thread may have done so
 
 
 def folder_of_links() -> Path | None:

@@ -19,7 +19,7 @@ from headrace.runtime.level_task import LevelTask
 from headrace.runtime.source_task import decoder
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import reported
-from headrace.spark.garbage import pass_over_what_stays
+from headrace.spark.garbage import look_at_everything, pass_over_what_stays
 from headrace.spark.runs_at_work import is_over, note_run
 from headrace.spark.shipment import Shipment
 
@@ -139,7 +139,7 @@ def _kept(identity: tuple[Any, ...]) -> LevelTask | None:
     """A task from an earlier micro-batch; not one that has seen these records in a failed run."""
     last, task = _KEPT.pop(identity, (-1, None))
     if task is not None and last >= batch_id():
-        task.abandon()
+        let_go(task)
         return None
     return task
 
@@ -155,4 +155,10 @@ def drop_ended_runs(shipment: Shipment) -> None:
     """Forget tasks of jobs that have ended: a worker outlives them."""
     note_run(shipment)
     for identity in [identity for identity in _KEPT if is_over(identity[0], shipment)]:
-        _KEPT.pop(identity)[1].abandon()
+        let_go(_KEPT.pop(identity)[1])
+
+
+def let_go(task: LevelTask) -> None:
+    """Close a task that was kept from an earlier micro-batch, and free what it held."""
+    task.abandon()
+    look_at_everything()

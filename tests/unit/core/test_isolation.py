@@ -104,22 +104,23 @@ def test_map_emits_what_the_function_returned_then() -> None:
 
 
 class Counting(ProcessFunction):
-    """Gives out, in a tuple of plain types, the number it keeps changing."""
+    """Gives out, in a tuple of plain types, the number it keeps changing; at first a plain one."""
 
     def __init__(self) -> None:
         self.total = np.zeros((), dtype=np.int64)
 
     def process_element(self, value: int, ctx: Any) -> Any:
         self.total += value
-        yield "sum", self.total
+        yield "sum", self.total if value else 0
 
 
 def test_a_tuple_holds_what_it_held_when_it_was_yielded() -> None:
     pair = Types.TUPLE([Types.STRING(), Types.LONG()])
     with OperatorHarness.process(Counting(), output_type=pair) as harness:
+        harness.send_all([0])
         harness.send_all([1, 2, 3])
         harness.send_all([4, 5, 6])
-        assert [total for _, total in harness.outputs] == [1, 3, 6, 10, 15, 21]
+        assert [total for _, total in harness.outputs] == [0, 1, 3, 6, 10, 15, 21]
 
 
 class Telling(ProcessFunction):

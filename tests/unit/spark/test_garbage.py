@@ -53,3 +53,16 @@ def test_what_becomes_garbage_later_goes_within_a_full_look() -> None:
         garbage.pass_over_what_stays()
     gc.collect()
     assert alive() is None
+
+
+@pytest.mark.usefixtures("new_process")
+def test_what_is_let_go_of_goes_after_the_task() -> None:
+    kept = Ring()
+    alive = weakref.ref(kept)
+    garbage.pass_over_what_stays()
+    del kept
+    gc.collect()
+    assert alive() is not None
+    garbage.look_at_everything()
+    gc.collect()
+    assert alive() is None
