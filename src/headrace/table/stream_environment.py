@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.logical_types import RowType, is_rowtime
+from headrace.core.stream_types import logical_type_of_stream, stream_row_type
 from headrace.core.table_connector import APPEND, RETRACT
 from headrace.core.table_connector import ChangelogMode as Mode
 from headrace.core.types import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
@@ -35,7 +36,6 @@ from headrace.table.object_names import path_parts
 from headrace.table.schema import Schema
 from headrace.table.stream_tables import StreamTable
 from headrace.table.table import Table
-from headrace.table.type_mapping import logical_type_of_stream, stream_row_type
 
 
 class StreamTableEnvironment(TableEnvironment):

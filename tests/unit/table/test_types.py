@@ -9,13 +9,12 @@ import pytest
 
 from headrace.common import Types
 from headrace.core import logical_types as lt
+from headrace.core.stream_types import logical_type_of_stream, stream_row_type
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.sql.types import parse_type
 from headrace.table.type_mapping import (
     data_type_of,
     logical_type_of,
-    logical_type_of_stream,
-    stream_row_type,
 )
 from headrace.table.types import (
     DataTypes,

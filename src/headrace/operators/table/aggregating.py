@@ -82,7 +82,7 @@ def accumulator_of(call: AggregateCall, retracts: bool, ctx: Context | None = No
         )
     types = [argument.type for argument in call.arguments]
     if call.user is not None and call.user.style != "general":
-        made: Accumulator = BatchAccumulator(call.user, types, call.type)
+        made: Accumulator = BatchAccumulator(call.user, types, call.type, ctx)
     elif call.user is not None:
         made = UserAccumulator(call.user, types, call.type, ctx)
     else:
@@ -132,7 +132,7 @@ class AggregateHandler:
         close_all(self._compiled.values())
         for accumulator in self.accumulators:
             inner = getattr(accumulator, "_inner", accumulator)
-            if isinstance(inner, UserAccumulator):
+            if isinstance(inner, UserAccumulator | BatchAccumulator):
                 inner.close()
 
     def merge(self, kept: Kept, other: Kept) -> Kept:

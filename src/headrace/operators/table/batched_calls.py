@@ -13,10 +13,12 @@ import pyarrow as pa
 
 from headrace.core.expressions import Column, Expression, UserCall, UserFunction
 from headrace.core.logical_types import APPROXIMATE, LogicalType, RowType
+from headrace.core.operator import Context
 from headrace.core.table_columns import arrow_type, from_arrow, to_arrow
 from headrace.core.table_values import from_python, nullable, to_python
 from headrace.errors import TypeMismatch
 from headrace.operators.table.awaited_calls import AwaitedCalls, results_of
+from headrace.operators.table.user_functions import OpenedFunction
 
 Lists = Sequence[list[Any]]
 BatchCall = Callable[[Lists, int], list[Any]]
@@ -168,7 +170,14 @@ class BatchAccumulator:
     What it keeps are the rows of the group, so that its state grows with them.
     """
 
-    def __init__(self, user: UserFunction, types: Sequence[LogicalType], result: LogicalType):
+    def __init__(
+        self,
+        user: UserFunction,
+        types: Sequence[LogicalType],
+        result: LogicalType,
+        ctx: Context | None = None,
+    ):
+        self._opened = OpenedFunction(user, ctx)
         self._function = user.function
         self._types = tuple(types)
         self._result = result
@@ -201,6 +210,9 @@ class BatchAccumulator:
         accumulator = function.create_accumulator()
         function.accumulate(accumulator, *self._shown(arrays))
         return _single(function.get_value(accumulator), self._result)
+
+    def close(self) -> None:
+        self._opened.close()
 
 
 def _single(value: Any, type: LogicalType) -> Any:

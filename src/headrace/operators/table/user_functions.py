@@ -23,17 +23,21 @@ Values = tuple[Any, ...]
 
 
 class FunctionContext:
-    """What a function of the user is given when it is opened."""
+    """What a function of the user is given when it is opened.
 
-    def __init__(self, ctx: Context | None):
+    `job_parameters` are those of a query that has no operators, and so no context of one.
+    """
+
+    def __init__(self, ctx: Context | None, job_parameters: Mapping[str, str] | None = None):
         self._ctx = ctx
+        self._job_parameters = job_parameters or {}
 
     def get_metric_group(self) -> MetricGroup:
         return MetricGroup() if self._ctx is None else self._ctx.metrics
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """A parameter of the job; the default where there is none of that name."""
-        parameters: Mapping[str, str] = {} if self._ctx is None else self._ctx.task.job_parameters
+        parameters = self._job_parameters if self._ctx is None else self._ctx.task.job_parameters
         return parameters.get(key, default_value)
 
     def get_task_name(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -42,8 +42,9 @@ def column(index: int) -> str:
 class Expressions:
     """Writes expressions for one session and registers the functions that run in Python."""
 
-    def __init__(self, session: SparkSession):
+    def __init__(self, session: SparkSession, job_parameters: Mapping[str, str]):
         self._session = session
+        self._context = FunctionContext(None, dict(job_parameters))
         self._registered: dict[Expression, str] = {}
         self.in_python: list[str] = []
         """What does not run in the JVM, for `explain`."""
@@ -88,7 +89,8 @@ class Expressions:
     def _register(self, moved: Expression, expression: Expression) -> str:
         name = f"headrace_python_{next(_numbers)}"
         types = {part.index: part.type for part in moved.walk() if isinstance(part, Column)}
-        body = _body(moved, [types[index] for index in sorted(types)] or [INT])
+        given = [types[index] for index in sorted(types)] or [INT]
+        body = _body(moved, given, self._context)
         function = _arrow_udf(body, spark_type(expression.type))
         if not _is_deterministic(expression):
             function = function.asNondeterministic()
@@ -124,14 +126,16 @@ def _is_deterministic(expression: Expression) -> bool:
     )
 
 
-def _body(expression: Expression, types: list[LogicalType]) -> Callable[..., Any]:
+def _body(
+    expression: Expression, types: list[LogicalType], context: FunctionContext
+) -> Callable[..., Any]:
     """What runs in a worker, on batches of columns."""
 
     # Made here, where the session's settings are known; it becomes code in the worker.
     value = compiled_value(expression, first=0)
 
     def evaluate(batches: Iterator[Any]) -> Iterator[pa.Array]:
-        value.open(FunctionContext(None))
+        value.open(context)
         made = _on_columns(expression) or _on_values(value, types)
         try:
             for columns in batches:
