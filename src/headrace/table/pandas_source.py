@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.core import logical_types as lt
-from headrace.core.table_columns import arrow_type
+from headrace.core.shown_columns import hold_column, shown_type
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin
 from headrace.table.data_types import DataType, RowType
@@ -54,11 +54,13 @@ def _fitted(columns: pa.Table, row: lt.RowType) -> pa.Table:
     """The columns as the Arrow types that the schema's types have."""
     arrays = []
     for column, field in zip(columns.columns, row.fields, strict=True):
-        wanted = arrow_type(field.type)
+        wanted = shown_type(field.type)
         if wanted is None:
             raise TypeMismatch(f"a DataFrame cannot have columns of {field.type}")
+        zoned = pa.types.is_timestamp(column.type) and column.type.tz is not None
         try:
-            arrays.append(column.cast(wanted))
+            shown = column if zoned else column.cast(wanted)
+            arrays.append(hold_column(shown.combine_chunks(), field.type))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise TypeMismatch(
                 f"column {field.name} cannot be {field.type}: {error}", origin=calling_origin()

@@ -18,6 +18,7 @@ from headrace.core.expressions import (
 )
 from headrace.core.operator import Context
 from headrace.errors import Unsupported
+from headrace.operators.functions.session import session_time_zone, time_zone
 from headrace.operators.table.batched_calls import BatchAccumulator
 from headrace.operators.table.compiled import Compiled, compiled_predicate, compiled_value
 from headrace.operators.table.hashable_rows import lookup_form
@@ -110,6 +111,7 @@ class AggregateHandler:
     def __init__(self, calls: Sequence[AggregateCall], *, retracts: bool):
         self.calls = tuple(calls)
         self.retracts = retracts
+        self.zone = time_zone()
         self.accumulators: list[Accumulator] = []
         self._compiled = {
             name: holder
@@ -120,7 +122,8 @@ class AggregateHandler:
     def open(self, ctx: Context | None = None) -> None:
         if ctx is not None:
             open_all(self._compiled.values(), ctx)
-        self.accumulators = [accumulator_of(call, self.retracts, ctx) for call in self.calls]
+        with session_time_zone(self.zone):
+            self.accumulators = [accumulator_of(call, self.retracts, ctx) for call in self.calls]
         source = _Source(self.calls, self.accumulators, self._compiled)
         self.add = source.compiled(_ADD)
         self.retract = source.compiled(_RETRACT)

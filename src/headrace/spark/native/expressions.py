@@ -23,6 +23,7 @@ from headrace.core.expressions import (
 )
 from headrace.core.logical_types import INT, LogicalType, RowType
 from headrace.core.table_columns import from_arrow, to_arrow
+from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.batched_calls import column_call
 from headrace.operators.table.compiled import Compiled, compiled_value
 from headrace.operators.table.user_functions import FunctionContext
@@ -136,7 +137,8 @@ def _body(
 
     def evaluate(batches: Iterator[Any]) -> Iterator[pa.Array]:
         value.open(context)
-        made = _on_columns(expression) or _on_values(value, types)
+        with session_time_zone(value.zone):
+            made = _on_columns(expression) or _on_values(value, types)
         try:
             for columns in batches:
                 yield made(columns if isinstance(columns, tuple) else (columns,))
