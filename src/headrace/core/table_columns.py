@@ -7,12 +7,12 @@ milliseconds, TIMESTAMP of more than six digits as the nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.core.decimals import rescaled
 from headrace.core.logical_types import (
     ArrayType,
     BigIntType,
@@ -189,8 +189,7 @@ def outward(type: LogicalType) -> Callable[[Any], Any] | None:
         case DayTimeIntervalType():
             return lambda ms: ms * 1000
         case DecimalType(scale=scale):
-            unit = Decimal(1).scaleb(-scale)
-            return lambda number: number.quantize(unit)
+            return lambda number: rescaled(number, scale)
         case ArrayType(element=element):
             return _each(outward(element))
         case MapType(key=key, value=value):

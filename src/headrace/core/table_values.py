@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
+from headrace.core.decimals import rescaled
 from headrace.core.logical_types import (
     ArrayType,
     BinaryType,
@@ -39,7 +40,6 @@ EPOCH = datetime.datetime(1970, 1, 1)
 _UTC = datetime.timezone.utc  # noqa: UP017 (the module's name says where it is from)
 _NANOS = 1_000_000_000
 _DAY_MS = 86_400_000
-_DIGITS = Context(prec=76, rounding=ROUND_HALF_UP)
 _KINDS = tuple(RowKind)
 
 
@@ -134,8 +134,7 @@ def from_python(type: LogicalType) -> Convert | None:
         case BooleanType():
             return bool
         case DecimalType(scale=scale):
-            unit = Decimal(1).scaleb(-scale)
-            return lambda value: Decimal(str(value)).quantize(unit, context=_DIGITS)
+            return lambda value: rescaled(Decimal(str(value)), scale)
         case BinaryType() | VarBinaryType():
             return bytes
         case ArrayType(element=element):

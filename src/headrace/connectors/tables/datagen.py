@@ -11,6 +11,7 @@ from typing import Any
 
 from headrace.connectors.data_generator import DataGeneratorSource
 from headrace.connectors.tables.options import Options
+from headrace.core.decimals import WIDE
 from headrace.core.logical_types import (
     APPROXIMATE,
     BINARIES,
@@ -152,9 +153,9 @@ def _text(type: LogicalType, length: int, *, varies: bool) -> Make:
 def _decimal(type: DecimalType, low: str | None, high: str | None) -> Make:
     limit = 10**type.precision - 1
     unit = 10**type.scale
-    least = int(Decimal(low) * unit) if low else -limit
-    most = int(Decimal(high) * unit) if high else limit
-    return lambda chance, number: Decimal(chance.randint(least, most)).scaleb(-type.scale)
+    least = int(WIDE.multiply(Decimal(low), unit)) if low else -limit
+    most = int(WIDE.multiply(Decimal(high), unit)) if high else limit
+    return lambda chance, number: WIDE.scaleb(Decimal(chance.randint(least, most)), -type.scale)
 
 
 def _other(given: Options, prefix: str, type: LogicalType, past: int, parts: int) -> Make:

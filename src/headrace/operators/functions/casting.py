@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from headrace.core import logical_types as lt
+from headrace.core.decimals import WIDE
 from headrace.core.logical_types import LogicalType
 from headrace.errors import InvalidArgument, Unsupported
 from headrace.operators.functions import dates, numbers
@@ -218,7 +219,7 @@ def _in_zone(read: Callable[[Any], int], zone: tzinfo, precision: int) -> Conver
 def _to_interval(source: LogicalType, target: LogicalType) -> Convert | None:
     if isinstance(source, (*lt.INTEGERS, lt.DecimalType)):
         unit = interval_unit(target)
-        return lambda value: int(value * unit)
+        return lambda value: int(WIDE.multiply(value, unit))
     return None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core import logical_types as lt
+from headrace.core.decimals import WIDE
 from headrace.core.logical_types import LogicalType
 from headrace.operators.functions import arithmetic
 from headrace.operators.functions.arithmetic import Inline, Operation
@@ -43,7 +44,7 @@ def minus(types: Sequence[LogicalType], result: LogicalType) -> Operation:
 
 def times(types: Sequence[LogicalType], result: LogicalType) -> Operation:
     if isinstance(result, lt.INTERVALS):
-        return lambda left, right: int(left * right)
+        return lambda left, right: int(WIDE.multiply(left, right))
     return arithmetic.times(types, result)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import re
 import struct
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_DOWN, Decimal, InvalidOperation
 
-WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
-"""Exact for every sum and product of two decimals of 38 digits."""
-_QUANTA = tuple(Decimal(1).scaleb(-scale) for scale in range(39))
+from headrace.core.decimals import rescaled
+
 _FLOAT = struct.Struct("<f")
 _INTEGER = re.compile(r"(?:([+-]?\d+)(?:\.\d*)?|\.\d+)", re.ASCII)
 _REAL = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
@@ -48,7 +47,7 @@ def single(value: float) -> float:
 def fitted(value: Decimal, precision: int, scale: int) -> Decimal | None:
     """Rounded half up to the scale; None if it has more digits than the precision."""
     try:
-        rounded = WIDE.quantize(value, _QUANTA[scale])
+        rounded = rescaled(value, scale)
     except InvalidOperation:
         return None
     if not rounded:

@@ -9,11 +9,12 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decim
 from typing import Any
 
 from headrace.core import logical_types as lt
+from headrace.core.decimals import WIDE, rescaled
 from headrace.core.logical_types import LogicalType
 from headrace.errors import InvalidArgument
 from headrace.operators.functions.arithmetic import real_quotient
 from headrace.operators.functions.casting import BITS
-from headrace.operators.functions.numbers import WIDE, decimal_of, fitted, single, wrapped
+from headrace.operators.functions.numbers import decimal_of, fitted, single, wrapped
 
 Operation = Callable[..., Any]
 _MULTIPLIER, _MASK = 0x5DEECE66D, (1 << 48) - 1
@@ -23,13 +24,13 @@ def absolute(_types: Sequence[LogicalType], result: LogicalType) -> Operation:
     if isinstance(result, lt.INTEGERS):
         bits = BITS[result.__class__]
         return lambda value: wrapped(abs(value), bits)
-    return abs
+    return WIDE.abs if isinstance(result, lt.DecimalType) else abs
 
 
 def sign(_types: Sequence[LogicalType], result: LogicalType) -> Operation:
     if isinstance(result, lt.DecimalType):
         scale = result.scale
-        return lambda value: Decimal((value > 0) - (value < 0)).quantize(Decimal(1).scaleb(-scale))
+        return lambda value: rescaled(Decimal((value > 0) - (value < 0)), scale)
     if isinstance(result, lt.APPROXIMATE):
         return lambda value: math.nan if math.isnan(value) else float((value > 0) - (value < 0))
     return lambda value: (value > 0) - (value < 0)

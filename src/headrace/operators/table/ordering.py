@@ -7,6 +7,7 @@ from functools import total_ordering
 from operator import itemgetter
 from typing import Any
 
+from headrace.core.decimals import WIDE
 from headrace.core.expressions import SortKey
 from headrace.core.logical_types import (
     APPROXIMATE,
@@ -18,7 +19,7 @@ from headrace.core.logical_types import (
 )
 
 RowKey = Callable[[Any], Any]
-_NEGATED = (*INTEGERS, DecimalType, *DATETIMES, *INTERVALS)
+_NEGATED = (*INTEGERS, *DATETIMES, *INTERVALS)
 _LOW, _MIDDLE, _HIGH = (0,), 1, (2,)
 
 
@@ -48,6 +49,8 @@ def _place(key: SortKey, type: LogicalType) -> Callable[[Any], Any]:
         return lambda value: null if value is None else _of_float(value, key.ascending)
     if key.ascending:
         return lambda value: null if value is None else (_MIDDLE, value)
+    if isinstance(type, DecimalType):
+        return lambda value: null if value is None else (_MIDDLE, WIDE.minus(value))
     if isinstance(type, _NEGATED):
         return lambda value: null if value is None else (_MIDDLE, -value)
     return lambda value: null if value is None else (_MIDDLE, _Descending(value))
