@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from headrace.core.decimals import rescaled
+from headrace.core.numbers import rescaled
 from headrace.core.expressions import SortKey
 from headrace.core.logical_types import ArrayType, DecimalType, LogicalType, MapType, RowType
 from headrace.core.table_columns import from_arrow, to_arrow

@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.core.decimals import rescaled
 from headrace.core.logical_types import (
     ArrayType,
     BigIntType,
@@ -39,6 +38,7 @@ from headrace.core.logical_types import (
     VarCharType,
     YearMonthIntervalType,
 )
+from headrace.core.numbers import rescaled
 
 MICROSECOND_DIGITS = 6
 _EARLIEST, _LATEST = -(2**63) // 1000, (2**63 - 1) // 1000

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from headrace.core.decimals import rescaled
 from headrace.core.logical_types import (
     ArrayType,
     BinaryType,
@@ -27,6 +26,7 @@ from headrace.core.logical_types import (
     VarBinaryType,
     YearMonthIntervalType,
 )
+from headrace.core.numbers import rescaled, shortest_digits, single
 from headrace.core.printing import java_text
 from headrace.core.rows import Row, RowKind
 from headrace.core.table_connector import KIND_TEXTS
@@ -43,9 +43,17 @@ _DAY_MS = 86_400_000
 _KINDS = tuple(RowKind)
 
 
-def to_python(type: LogicalType) -> Convert | None:
-    """From a value that is not NULL to what users see; None: it is the same."""
+def to_python(type: LogicalType, *, collected: bool = False) -> Convert | None:
+    """From a value that is not NULL to what users see; None: it is the same.
+
+    `collected`: as `collect()` gives it, which shows a FLOAT with the digits it was written with
+    and bytes that can be changed; functions get all 32 bits, and plain bytes.
+    """
     match type:
+        case FloatType() if collected:
+            return _shortest
+        case BinaryType() | VarBinaryType() if collected:
+            return bytearray
         case DateType():
             return lambda days: datetime.date.fromordinal(EPOCH_DAY + days)
         case TimeType():
@@ -57,19 +65,27 @@ def to_python(type: LogicalType) -> Convert | None:
         case DayTimeIntervalType():
             return lambda millis: datetime.timedelta(milliseconds=millis)
         case ArrayType(element=element):
-            return _list_with(nullable(to_python(element)))
+            return _list_with(nullable(to_python(element, collected=collected)))
         case MapType(key=key, value=value):
-            return _dict_with(nullable(to_python(key)), nullable(to_python(value)))
+            hashable = collected and not isinstance(key, BinaryType | VarBinaryType)
+            return _dict_with(
+                nullable(to_python(key, collected=hashable)),
+                nullable(to_python(value, collected=collected)),
+            )
         case MultisetType(element=element):
             return _dict_with(nullable(to_python(element)), _same)
         case RowType():
-            return row_maker(type)
+            return row_maker(type, collected=collected)
     return None
 
 
-def row_maker(type: RowType) -> Convert:
+def _shortest(value: float) -> float:
+    return float(shortest_digits(value))
+
+
+def row_maker(type: RowType, *, collected: bool = False) -> Convert:
     """From a tuple of values (without a kind) to a named Row."""
-    parts = [nullable(to_python(field.type)) for field in type.fields]
+    parts = [nullable(to_python(field.type, collected=collected)) for field in type.fields]
     names = type.names
     blank = Row(*names)
 
@@ -79,9 +95,9 @@ def row_maker(type: RowType) -> Convert:
     return make if names else lambda values: Row(*values)
 
 
-def changed_row_maker(type: RowType) -> Convert:
+def changed_row_maker(type: RowType, *, collected: bool = False) -> Convert:
     """From a tuple of a change's kind and values to a Row of that kind."""
-    make = row_maker(type)
+    make = row_maker(type, collected=collected)
 
     def changed(record: Sequence[Any]) -> Row:
         row: Row = make(record[1:])
@@ -129,7 +145,9 @@ def from_python(type: LogicalType) -> Convert | None:
             return _nanoseconds
         case DayTimeIntervalType():
             return _milliseconds
-        case FloatType() | DoubleType():
+        case FloatType():
+            return lambda value: single(float(value))
+        case DoubleType():
             return float
         case BooleanType():
             return bool

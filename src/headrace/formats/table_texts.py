@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from headrace.core.decimals import WIDE, rescaled
 from headrace.core.logical_types import (
     APPROXIMATE,
     BINARIES,
@@ -28,6 +27,7 @@ from headrace.core.logical_types import (
     TimestampType,
     TimeType,
 )
+from headrace.core.numbers import WIDE, rescaled
 from headrace.core.table_values import text_of
 
 Text = Callable[[Any], str]

@@ -89,7 +89,7 @@ class TableRows(Iterator[Row]):
 
     def __init__(self, changes: Iterator[Change], row: RowType, job: CloseableIterator | None):
         self._changes = changes
-        self._row = changed_row_maker(row)
+        self._row = changed_row_maker(row, collected=True)
         self._job = job
 
     def __next__(self) -> Row:

@@ -11,7 +11,6 @@ from typing import Any
 
 from headrace.connectors.data_generator import DataGeneratorSource
 from headrace.connectors.tables.options import Options
-from headrace.core.decimals import WIDE
 from headrace.core.logical_types import (
     APPROXIMATE,
     BINARIES,
@@ -23,6 +22,7 @@ from headrace.core.logical_types import (
     DateType,
     DayTimeIntervalType,
     DecimalType,
+    FloatType,
     IntType,
     LogicalType,
     MapType,
@@ -33,6 +33,7 @@ from headrace.core.logical_types import (
     TinyIntType,
     YearMonthIntervalType,
 )
+from headrace.core.numbers import WIDE, single
 from headrace.core.source import SplitSpec
 from headrace.core.table_connector import CatalogTable, TableConnector, TableSource
 from headrace.errors import InvalidArgument, Unsupported
@@ -117,7 +118,8 @@ def _sequence(start: int, type: LogicalType) -> Make:
     if isinstance(type, DecimalType):
         return lambda chance, number: Decimal(start + number)
     if isinstance(type, APPROXIMATE):
-        return lambda chance, number: float(start + number)
+        narrow = single if isinstance(type, FloatType) else float
+        return lambda chance, number: narrow(start + number)
     return lambda chance, number: start + number
 
 
@@ -132,7 +134,8 @@ def _random(given: Options, prefix: str, type: LogicalType) -> Make:
         return lambda chance, number: chance.randint(least, most)
     if isinstance(type, APPROXIMATE):
         lower, upper = float(low or 0), float(high or 1)
-        return lambda chance, number: chance.uniform(lower, upper)
+        narrow = single if isinstance(type, FloatType) else float
+        return lambda chance, number: narrow(chance.uniform(lower, upper))
     if isinstance(type, DecimalType):
         return _decimal(type, low, high)
     if isinstance(type, (*CHARACTERS, *BINARIES)):

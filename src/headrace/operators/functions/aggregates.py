@@ -10,11 +10,11 @@ from decimal import Decimal
 from typing import Any
 
 from headrace.core import logical_types as lt
-from headrace.core.decimals import WIDE
 from headrace.core.expressions import Accumulator
 from headrace.core.logical_types import DecimalType, LogicalType
+from headrace.core.numbers import WIDE, single
 from headrace.operators.functions.casting import BITS
-from headrace.operators.functions.numbers import fitted, single, wrapped
+from headrace.operators.functions.numbers import fitted, wrapped
 
 Types = Sequence[LogicalType]
 

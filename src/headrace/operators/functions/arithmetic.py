@@ -8,11 +8,11 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from headrace.core import logical_types as lt
-from headrace.core.decimals import WIDE
 from headrace.core.logical_types import LogicalType
+from headrace.core.numbers import WIDE, single
 from headrace.errors import InvalidArgument
 from headrace.operators.functions.casting import BITS
-from headrace.operators.functions.numbers import fitted, single, wrapped
+from headrace.operators.functions.numbers import fitted, wrapped
 
 Operation = Callable[..., Any]
 _USUAL_DIGITS = 28

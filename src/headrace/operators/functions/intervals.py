@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core import logical_types as lt
-from headrace.core.decimals import WIDE
 from headrace.core.logical_types import LogicalType
+from headrace.core.numbers import WIDE
 from headrace.operators.functions import arithmetic
 from headrace.operators.functions.arithmetic import Inline, Operation
 from headrace.operators.functions.dates import (

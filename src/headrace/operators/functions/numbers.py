@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from decimal import ROUND_DOWN, Decimal, InvalidOperation
 
-from headrace.core.decimals import rescaled
+from headrace.core.numbers import rescaled, shortest_digits
 
-_FLOAT = struct.Struct("<f")
 _INTEGER = re.compile(r"(?:([+-]?\d+)(?:\.\d*)?|\.\d+)", re.ASCII)
 _REAL = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
 
@@ -33,15 +31,6 @@ def narrowed(value: float, bits: int) -> int:
     else:
         whole = int(value)
     return wrapped(whole, bits)
-
-
-def single(value: float) -> float:
-    """Rounded to 32 bits."""
-    try:
-        rounded: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
-    return rounded
 
 
 def fitted(value: Decimal, precision: int, scale: int) -> Decimal | None:
@@ -105,11 +94,7 @@ def float_text(value: float) -> str:
     whole = _whole_digits(value, 24)
     if whole is not None:
         return _java_text(value, whole)
-    for digits in range(6, 10):
-        text = f"{value:.{digits}g}"
-        if single(float(text)) == value:
-            return _java_text(value, text)
-    return _java_text(value, repr(value))
+    return _java_text(value, shortest_digits(value))
 
 
 def _whole_digits(value: float, bits: int) -> str | None:

@@ -9,12 +9,12 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decim
 from typing import Any
 
 from headrace.core import logical_types as lt
-from headrace.core.decimals import WIDE, rescaled
 from headrace.core.logical_types import LogicalType
+from headrace.core.numbers import WIDE, rescaled, single
 from headrace.errors import InvalidArgument
 from headrace.operators.functions.arithmetic import real_quotient
 from headrace.operators.functions.casting import BITS
-from headrace.operators.functions.numbers import decimal_of, fitted, single, wrapped
+from headrace.operators.functions.numbers import decimal_of, fitted, wrapped
 
 Operation = Callable[..., Any]
 _MULTIPLIER, _MASK = 0x5DEECE66D, (1 << 48) - 1

@@ -7,7 +7,6 @@ from functools import total_ordering
 from operator import itemgetter
 from typing import Any
 
-from headrace.core.decimals import WIDE
 from headrace.core.expressions import SortKey
 from headrace.core.logical_types import (
     APPROXIMATE,
@@ -17,6 +16,7 @@ from headrace.core.logical_types import (
     DecimalType,
     LogicalType,
 )
+from headrace.core.numbers import WIDE
 
 RowKey = Callable[[Any], Any]
 _NEGATED = (*INTEGERS, *DATETIMES, *INTERVALS)
