@@ -7,9 +7,9 @@ from decimal import Decimal
 
 import pytest
 
-from headrace.core.numbers import rescaled
 from headrace.core.expressions import SortKey
 from headrace.core.logical_types import ArrayType, DecimalType, LogicalType, MapType, RowType
+from headrace.core.numbers import rescaled
 from headrace.core.table_columns import from_arrow, to_arrow
 from headrace.formats.table_texts import decimal_text
 from headrace.operators.table.ordering import order_of_values
