@@ -27,7 +27,13 @@ from headrace.core.table_columns import from_arrow, to_arrow
 from headrace.operators.table.batched_calls import column_call
 from headrace.operators.table.compiled import Compiled, compiled_value
 from headrace.operators.table.user_functions import FunctionContext
-from headrace.spark.native.types import NotNative, is_held_as_meant, literal_text, spark_type
+from headrace.spark.native.types import (
+    NotHeld,
+    NotNative,
+    is_held_as_meant,
+    literal_text,
+    spark_type,
+)
 
 _numbers = itertools.count(1)
 _arrow_udf: Any = arrow_udf  # its overloads do not know what annotations say
@@ -60,6 +66,8 @@ class Expressions:
             case Literal(type=type, value=value):
                 try:
                     return literal_text(value, type)
+                except NotHeld:
+                    raise
                 except NotNative:
                     return None
             case Call(function=function, arguments=arguments) if function.spark is not None:
