@@ -82,6 +82,8 @@ def show_column(column: pa.Array, type: LogicalType) -> pa.Array:
 def hold_column(column: pa.Array, type: LogicalType) -> pa.Array:
     """A column that was shown, or one like it, as Spark holds it."""
     wanted = arrow_type(type)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
     if wanted is None or column.type == wanted:
         return column
     if isinstance(type, _TIMESTAMPS) and pa.types.is_timestamp(wanted):

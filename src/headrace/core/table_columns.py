@@ -7,7 +7,6 @@ milliseconds, TIMESTAMP of more than six digits as the nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -39,6 +38,7 @@ from headrace.core.logical_types import (
     VarCharType,
     YearMonthIntervalType,
 )
+from headrace.core.numbers import rescaled
 
 MICROSECOND_DIGITS = 6
 _EARLIEST, _LATEST = -(2**63) // 1000, (2**63 - 1) // 1000
@@ -201,8 +201,7 @@ def outward(type: LogicalType) -> Callable[[Any], Any] | None:
         case DayTimeIntervalType():
             return lambda ms: ms * 1000
         case DecimalType(scale=scale):
-            unit = Decimal(1).scaleb(-scale)
-            return lambda number: number.quantize(unit)
+            return lambda number: rescaled(number, scale)
     return shape_nested(type, outward)
 
 

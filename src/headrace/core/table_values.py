@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Context, Decimal
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 from headrace.core.logical_types import (
@@ -27,6 +27,7 @@ from headrace.core.logical_types import (
     VarBinaryType,
     YearMonthIntervalType,
 )
+from headrace.core.numbers import rescaled, shortest_digits, single
 from headrace.core.printing import java_text
 from headrace.core.rows import Row, RowKind, named_row
 from headrace.core.table_connector import KIND_TEXTS
@@ -40,7 +41,6 @@ EPOCH = datetime.datetime(1970, 1, 1)
 _UTC = datetime.timezone.utc  # noqa: UP017 (the module's name says where it is from)
 _NANOS = 1_000_000_000
 _DAY_MS = 86_400_000
-_DIGITS = Context(prec=76, rounding=ROUND_HALF_UP)
 _KINDS = tuple(RowKind)
 
 
@@ -52,21 +52,34 @@ class View:
     """Whether rows have the names of their fields."""
     instant: Convert
     """What a TIMESTAMP_LTZ, in nanoseconds, is there."""
+    single: Convert | None = None
+    """What a FLOAT is, if not all of its 32 bits are shown."""
+    binary: Convert | None = None
+    """What bytes are, if not bytes."""
 
 
 def _instant(nanos: int) -> Instant:
     return Instant(*divmod(nanos, _NANOS))
 
 
+def _shortest(value: float) -> float:
+    return float(shortest_digits(value))
+
+
 IN_STREAMS = View(True, _instant)
 """Records of a DataStream."""
-COLLECTED = View(False, _instant)
-"""Results that a program collects; their schema has the names."""
+COLLECTED = View(False, _instant, _shortest, bytearray)
+"""Results that a program collects: their schema has the names, a FLOAT has the digits it was
+written with, and bytes can be changed."""
 
 
 def to_python(type: LogicalType, view: View) -> Convert | None:
     """From a value that is not NULL to what users see; None: it is the same."""
     match type:
+        case FloatType():
+            return view.single
+        case BinaryType() | VarBinaryType():
+            return view.binary
         case DateType():
             return lambda days: datetime.date.fromordinal(EPOCH_DAY + days)
         case TimeType():
@@ -80,9 +93,12 @@ def to_python(type: LogicalType, view: View) -> Convert | None:
         case ArrayType(element=element):
             return _list_with(nullable(to_python(element, view)))
         case MapType(key=key, value=value):
-            return _dict_with(nullable(to_python(key, view)), nullable(to_python(value, view)))
+            return _dict_with(
+                nullable(to_python(key, replace(view, binary=None))),  # a key must stay the same
+                nullable(to_python(value, view)),
+            )
         case MultisetType(element=element):
-            return _dict_with(nullable(to_python(element, view)), _same)
+            return _dict_with(nullable(to_python(element, replace(view, binary=None))), _same)
         case RowType():
             return row_maker(type, view)
     return None
@@ -149,13 +165,14 @@ def from_python(type: LogicalType) -> Convert | None:
             return _nanoseconds
         case DayTimeIntervalType():
             return _milliseconds
-        case FloatType() | DoubleType():
+        case FloatType():
+            return lambda value: single(float(value))
+        case DoubleType():
             return float
         case BooleanType():
             return bool
         case DecimalType(scale=scale):
-            unit = Decimal(1).scaleb(-scale)
-            return lambda value: Decimal(str(value)).quantize(unit, context=_DIGITS)
+            return lambda value: rescaled(Decimal(str(value)), scale)
         case BinaryType() | VarBinaryType():
             return bytes
         case ArrayType(element=element):

@@ -90,7 +90,10 @@ def test_every_type_through_functions_and_back(name: str) -> None:
     same_columns = udf(lambda given: given, result_type=type, func_type="pandas")
     same_arrays = udf(lambda given: given, result_type=type, func_type="arrow")
     for function in (same, same_columns, same_arrays):
-        assert changes_of(table.select(function(col("c")))) == [as_text(name), "+I[null]"]
+        # A row that is NULL is a row of NULLs in a DataFrame.
+        framed = name == "ROW" and function is same_columns
+        null = "+I[+I[null, null]]" if framed else "+I[null]"
+        assert changes_of(table.select(function(col("c")))) == [as_text(name), null]
 
 
 @pytest.mark.parametrize("name", TYPES)

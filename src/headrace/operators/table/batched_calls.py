@@ -16,7 +16,6 @@ from headrace.core.expressions import Column, Expression, UserCall, UserFunction
 from headrace.core.logical_types import (
     APPROXIMATE,
     Field,
-    LocalZonedTimestampType,
     LogicalType,
     RowType,
 )
@@ -154,19 +153,12 @@ def _frame_of_row(column: pa.Array, row: RowType, zone: tzinfo) -> Any:
 
 def _column(given: Any, type: LogicalType) -> pa.Array:
     """What a function gave as Spark holds it."""
-    if isinstance(given, pa.ChunkedArray):
-        given = given.combine_chunks()
-    if not isinstance(given, pa.Array):
-        given = pa.Array.from_pandas(given, type=_given_type(given, type), safe=False)
-        if isinstance(given, pa.ChunkedArray):
-            given = given.combine_chunks()
+    if not isinstance(given, pa.Array | pa.ChunkedArray):
+        # A time that names its zone is taken as the instant it is.
+        zoned = getattr(getattr(given, "dtype", None), "tz", None) is not None
+        wanted = None if zoned else shown_type(type)
+        given = pa.Array.from_pandas(given, type=wanted, safe=False)
     return hold_column(given, type)
-
-
-def _given_type(given: Any, type: LogicalType) -> pa.DataType | None:
-    # Of whole numbers Arrow makes no time, and of a zone's time not that of UTC.
-    zoned = isinstance(type, LocalZonedTimestampType) and getattr(given, "dtype", None) is not None
-    return None if zoned and hasattr(given.dtype, "tz") else shown_type(type)
 
 
 def _row_column(given: Any, type: RowType) -> pa.Array:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 
 from headrace.core.expressions import (
+    ROWS_COUNTED,
     AggregateCall,
     Call,
     Column,
@@ -27,7 +28,13 @@ from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.batched_calls import column_call
 from headrace.operators.table.compiled import Compiled, compiled_value
 from headrace.operators.table.user_functions import FunctionContext
-from headrace.spark.native.types import NotNative, is_held_as_meant, literal_text, spark_type
+from headrace.spark.native.types import (
+    NotHeld,
+    NotNative,
+    is_held_as_meant,
+    literal_text,
+    spark_type,
+)
 
 _numbers = itertools.count(1)
 _arrow_udf: Any = arrow_udf  # its overloads do not know what annotations say
@@ -61,6 +68,8 @@ class Expressions:
             case Literal(type=type, value=value):
                 try:
                     return literal_text(value, type)
+                except NotHeld:
+                    raise
                 except NotNative:
                     return None
             case Call(function=function, arguments=arguments) if function.spark is not None:
@@ -109,14 +118,18 @@ def written(
     return form.format(*texts)
 
 
-def written_call(call: AggregateCall, texts: Sequence[str], types: Sequence[LogicalType]) -> str:
-    """An aggregate function of texts; NotNative if Spark has none that means the same."""
+def written_call(
+    call: AggregateCall, texts: Sequence[str], types: Sequence[LogicalType], rows: str = ""
+) -> str:
+    """An aggregate function of texts, of the type Flink gives it; NotNative if Spark has none that
+    means the same. `rows` is what is said after it: FILTER (…), OVER (…)."""
     if call.user is not None or call.function.spark is None:
         raise NotNative(f"Spark has no {call.function.name}")
     text = written(call.function.spark, texts, types, call.type)
     if text is None:
         raise NotNative(f"Spark's {call.function.name} means something else")
-    return text
+    whole = text.replace(ROWS_COUNTED, rows) if ROWS_COUNTED in text else text + rows
+    return f"CAST({whole} AS {spark_type(call.type)})"
 
 
 def _is_deterministic(expression: Expression) -> bool:

@@ -99,7 +99,10 @@ def frame_of_rows(
 ) -> DataFrame:
     """Rows in internal form as a frame."""
     ddl = ", ".join(f"{column(index)} {spark_type(type)}" for index, type in enumerate(types))
-    arrays = [to_arrow([row[index] for row in rows], type) for index, type in enumerate(types)]
+    try:
+        arrays = [to_arrow([row[index] for row in rows], type) for index, type in enumerate(types)]
+    except (OverflowError, pa.ArrowInvalid) as error:
+        raise NotNative(f"Spark cannot hold the rows: {error}") from error
     table = pa.table(dict(zip(map(column, range(len(types))), arrays, strict=True)))
     return session.createDataFrame(table, ddl)
 
