@@ -15,6 +15,7 @@ from headrace.core.time import Instant
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin
 from headrace.table.type_mapping import inferred_atom
+from headrace.table.user_defined_types import own_type
 
 _BITS: dict[type[lt.LogicalType], int] = {
     lt.TinyIntType: 8, lt.SmallIntType: 16, lt.IntType: 32, lt.BigIntType: 64,
@@ -78,6 +79,9 @@ def _inferred(value: Any) -> lt.LogicalType:
     found = inferred_atom(value)
     if found is not None:
         return found
+    own = own_type(value)
+    if own is not None:
+        return own.logical()
     if isinstance(value, Instant):
         return lt.LocalZonedTimestampType(9)
     if isinstance(value, dict):

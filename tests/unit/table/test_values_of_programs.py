@@ -12,8 +12,9 @@ import pytest
 
 from headrace.common import Instant, Row, RowKind
 from headrace.core.logical_types import RowType
-from headrace.errors import TypeMismatch
-from headrace.table import DataTypes, ListView, MapView, Table
+from headrace.errors import TypeMismatch, Unsupported
+from headrace.table import DataTypes, ListView, MapView, Table, UserDefinedType
+from headrace.table.data_types import DataType
 from headrace.table.expressions import col
 from headrace.table.results import TableResult
 from headrace.table.row_frames import data_frame
@@ -194,3 +195,50 @@ def test_arrays_of_machine_numbers_keep_their_size(code: str, type: str) -> None
 def test_numbers_that_no_column_holds_are_refused() -> None:
     with pytest.raises(TypeMismatch, match="typecode 'Q'"):
         table_environment().from_elements([(array.array("Q", [1]),)], ["a"])
+
+
+class PointType(UserDefinedType):
+    """Points as arrays of two numbers."""
+
+    @classmethod
+    def sql_type(cls) -> DataType:
+        return DataTypes.ARRAY(DataTypes.DOUBLE(False))
+
+    @classmethod
+    def module(cls) -> str:
+        return __name__
+
+    def serialize(self, obj: Any) -> Any:
+        return [obj.x, obj.y]
+
+    def deserialize(self, datum: Any) -> Any:
+        return Point(*datum)
+
+
+class Point:
+    __UDT__ = PointType()
+
+    def __init__(self, x: float, y: float):
+        self.x, self.y = x, y
+
+
+def test_objects_of_user_defined_types_are_columns() -> None:
+    env = table_environment()
+    points = [(1, Point(3.0, 4.0)), (2, None)]
+    known = env.from_elements(points, ["n", "p"])
+    assert str(known.relation.types[1]) == "ARRAY<DOUBLE NOT NULL>"
+    row = DataTypes.ROW(
+        [DataTypes.FIELD("n", DataTypes.BIGINT()), DataTypes.FIELD("p", PointType())]
+    )
+    for table in (known, env.from_elements(points, row)):
+        assert changes_of(table) == ["+I[1, [3.0, 4.0]]", "+I[2, null]"]
+    nested = DataTypes.ROW([DataTypes.FIELD("a", DataTypes.ARRAY(PointType()))])
+    made = env.from_elements([([Point(1.0, 2.0), None],)], nested)
+    assert changes_of(made) == ["+I[[[1.0, 2.0], null]]"]
+    kind = PointType()
+    assert kind == PointType()
+    assert kind.type_name() == "pointtype"
+    assert kind.to_sql_type(Point(1.0, 2.0)) == [1.0, 2.0]
+    assert kind.from_sql_type([1.0, 2.0]).y == 2.0
+    with pytest.raises(Unsupported, match=r"UserDefinedType has no method sql_type\(\)"):
+        UserDefinedType.sql_type()
