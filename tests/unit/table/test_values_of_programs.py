@@ -13,13 +13,18 @@ import pytest
 from headrace.common import Instant, Row, RowKind
 from headrace.core.logical_types import RowType
 from headrace.errors import TypeMismatch, Unsupported
-from headrace.table import DataTypes, ListView, MapView, Table, UserDefinedType
+from headrace.table import DataTypes, ListView, MapView, Schema, Table, UserDefinedType
 from headrace.table.data_types import DataType
 from headrace.table.expressions import col
 from headrace.table.results import TableResult
 from headrace.table.row_frames import data_frame
 from headrace.table.udf import udaf, udf
-from tests.unit.table.in_process import changes_of, table_environment
+from tests.unit.table.in_process import (
+    changes_of,
+    printed_by,
+    stream_environment,
+    table_environment,
+)
 
 NOON = datetime.datetime(2024, 2, 29, 12, 30, 15, 123456)
 NESTED = DataTypes.ROW(
@@ -242,3 +247,22 @@ def test_objects_of_user_defined_types_are_columns() -> None:
     assert kind.from_sql_type([1.0, 2.0]).y == 2.0
     with pytest.raises(Unsupported, match=r"UserDefinedType has no method sql_type\(\)"):
         UserDefinedType.sql_type()
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_type_to_a_stream_and_back(name: str) -> None:
+    type, value = TYPES[name]
+    env = stream_environment()
+    row = DataTypes.ROW([DataTypes.FIELD("c", type)])
+    stream = env.to_data_stream(env.from_elements([(value,), (None,)], row))
+    schema = Schema.new_builder().column("c", type).build()
+    assert changes_of(env.from_data_stream(stream, schema)) == [as_text(name), "+I[null]"]
+    seen = stream.map(lambda given: repr(given.c))
+    seen.print()
+    shown = {
+        "DECIMAL": Decimal("12345678901234567890.500000000000000000"),
+        "TIMESTAMP_LTZ(3)": Instant(1709209815, 123000000),
+        "TIMESTAMP_LTZ(9)": Instant(1709209815, 123456000),
+        "ROW": Row(p=1, q=NOON.date()),
+    }
+    assert printed_by(env) == [repr(shown.get(name, value)), "None"]
