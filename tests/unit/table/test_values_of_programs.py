@@ -7,12 +7,13 @@ import datetime
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from headrace.common import Instant, Row, RowKind
 from headrace.core.logical_types import RowType
-from headrace.errors import TypeMismatch, Unsupported
+from headrace.errors import HeadraceError, TypeMismatch, Unsupported
 from headrace.table import DataTypes, ListView, MapView, Schema, Table, UserDefinedType
 from headrace.table.data_types import DataType
 from headrace.table.expressions import col
@@ -266,3 +267,41 @@ def test_every_type_to_a_stream_and_back(name: str) -> None:
         "ROW": Row(p=1, q=NOON.date()),
     }
     assert printed_by(env) == [repr(shown.get(name, value)), "None"]
+
+
+WRONG: list[tuple[Any, Any]] = [
+    (DataTypes.TINYINT(), 300), (DataTypes.INT(), 1.5), (DataTypes.BIGINT(), "5"),
+    (DataTypes.BIGINT(), 2**70), (DataTypes.STRING(), 5), (DataTypes.DOUBLE(), "1.5"),
+    (DataTypes.BYTES(), 5), (DataTypes.DATE(), 5), (DataTypes.TIME(), 5),
+    (DataTypes.TIMESTAMP(3), 5), (DataTypes.DECIMAL(5, 2), "x"),
+    (DataTypes.ARRAY(DataTypes.INT()), ["a"]), (NESTED, Row("x", None)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("type", "value"), WRONG)
+def test_a_result_that_is_not_of_the_declared_type_is_refused(type: Any, value: Any) -> None:
+    table = table_environment().from_elements([(1,)], ["a"])
+    function = udf(lambda _: value, result_type=type)
+    with pytest.raises(HeadraceError, match="is no "):
+        changes_of(table.select(function(col("a"))))
+
+
+def test_results_of_numpy_are_plain_values() -> None:
+    table = table_environment().from_elements([(1,)], ["a"])
+    seen = udf(lambda *values: repr(values), result_type=DataTypes.STRING())
+    whole = udf(lambda a: np.int64(a), result_type=DataTypes.BIGINT())
+    text = udf(lambda a: np.str_("x"), result_type=DataTypes.STRING())
+    made = table.select(seen(whole(col("a")), text(col("a"))))
+    assert changes_of(made) == ["+I[(1, 'x')]"]
+
+
+def test_a_row_with_names_goes_by_its_names() -> None:
+    table = table_environment().from_elements([(1,)], ["a"])
+    function = udf(lambda _: Row(q=NOON.date(), p=7), result_type=NESTED)
+    assert changes_of(table.select(function(col("a")))) == ["+I[+I[7, 2024-02-29]]"]
+
+
+def test_what_is_finer_than_a_timestamps_digits_is_cut_off() -> None:
+    assert as_text("TIMESTAMP(6)") == "+I[2024-02-29T12:30:15.123456]"
+    assert changes_of(table_of("TIMESTAMP(3)", NOON)) == ["+I[2024-02-29T12:30:15.123]"]
+    assert changes_of(table_of("TIMESTAMP(0)", NOON)) == ["+I[2024-02-29T12:30:15]"]

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.core.expressions import Column, Expression, UserCall, UserFunction
+from headrace.core.given_values import from_python
 from headrace.core.logical_types import (
     APPROXIMATE,
     Field,
@@ -28,7 +29,7 @@ from headrace.core.shown_columns import (
     shown_type,
 )
 from headrace.core.table_columns import from_arrow, to_arrow
-from headrace.core.table_values import from_python, nullable, to_python
+from headrace.core.table_values import nullable, to_python
 from headrace.errors import TypeMismatch
 from headrace.operators.functions.session import time_zone, zone_of
 from headrace.operators.table.awaited_calls import AwaitedCalls, results_of

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.core.expressions import UserFunction
+from headrace.core.given_values import from_python
 from headrace.core.logical_types import Field, LogicalType, RowType
 from headrace.core.metrics import MetricGroup
 from headrace.core.operator import Context
 from headrace.core.rows import Row
-from headrace.core.table_values import View, from_python, nullable, to_python
+from headrace.core.table_values import View, nullable, to_python
 from headrace.core.user_code import RecordFailure
 from headrace.errors import Unsupported
 from headrace.operators.functions.session import time_zone, zone_of
