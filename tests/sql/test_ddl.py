@@ -302,8 +302,31 @@ def test_partitions(session: Session) -> None:
         ("ALTER TABLE orders ADD PARTITION (part='b')", "already"),
         ("ALTER TABLE orders DROP PARTITION (part='a')", "there is no partition"),
         ("ALTER TABLE orders ADD PARTITION (id='1')", "partitioned by"),
+        ("ALTER TABLE orders ADD PARTITION (part='c', id='1')", "partitioned by part, .* part, id"),
+        ("ALTER TABLE orders DROP PARTITION (id='1')", "partitioned by"),
+        ("SHOW PARTITIONS orders PARTITION (id='1')", "partitioned by"),
     ):
         with pytest.raises(InvalidQuery, match=message):
+            execute(session, text)
+    execute(session, "ALTER TABLE orders DROP IF EXISTS PARTITION (id='1')")
+
+
+def test_a_table_without_partition_keys_has_no_partitions(session: Session) -> None:
+    execute(session, "CREATE TABLE plain (id INT) WITH ('connector'='blackhole')")
+    for text in (
+        "ALTER TABLE plain ADD PARTITION (id='1')",
+        "ALTER TABLE plain ADD IF NOT EXISTS PARTITION (id='1')",
+        "ALTER TABLE plain DROP PARTITION (id='1')",
+        "SHOW PARTITIONS plain",
+    ):
+        with pytest.raises(InvalidQuery, match="the table is not partitioned"):
+            execute(session, text)
+    for text in (
+        "ALTER TABLE missing ADD PARTITION (id='1')",
+        "ALTER TABLE missing DROP PARTITION (id='1')",
+        "SHOW PARTITIONS missing",
+    ):
+        with pytest.raises(InvalidQuery, match="missing"):
             execute(session, text)
 
 

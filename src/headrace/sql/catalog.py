@@ -152,3 +152,16 @@ class Catalog(ABC):
     def procedure(self, database: str, name: str) -> Any:
         """Something to call with the arguments, that gives rows; None if there is none."""
         return None
+
+
+def find_partition_fault(
+    table: CatalogObject, partition: Partition, *, partial: bool = False
+) -> str | None:
+    """Why a table can have no such partition; None if it can. `partial`: some keys suffice."""
+    keys = table.partition_keys if isinstance(table, CatalogTable) else ()
+    if not keys:
+        return "the table is not partitioned"
+    if set(partition) == set(keys) or (partial and set(partition) <= set(keys)):
+        return None
+    given = ", ".join(partition) or "nothing"
+    return f"it is partitioned by {', '.join(keys)}, the partition says {given}"

@@ -206,6 +206,7 @@ class Catalog:
     ) -> list[CatalogPartitionSpec]:
         """The partitions that agree with a part of a specification."""
         wanted = {} if partition_spec is None else partition_spec.get_partition_spec()
+        self._check_partition(table_path, wanted, partial=True)
         found = self.catalog.partitions(
             table_path.get_database_name(), table_path.get_object_name()
         )
@@ -213,7 +214,21 @@ class Catalog:
             CatalogPartitionSpec(dict(each)) for each in found if wanted.items() <= each.items()
         ]
 
+    def _check_partition(
+        self, path: ObjectPath, spec: Mapping[str, str], *, partial: bool = False
+    ) -> None:
+        table = self._table(path)
+        if table is None:
+            raise _missing("table", path)
+        fault = sc.find_partition_fault(table, spec, partial=partial)
+        if fault is not None:
+            raise InvalidArgument(
+                f"table {path} has no partition {dict(spec)}: {fault}", origin=calling_origin()
+            )
+
     def _partition(self, path: ObjectPath, spec: CatalogPartitionSpec) -> Mapping[str, str] | None:
+        if not self.table_exists(path):
+            return None
         return self.catalog.partition(
             path.get_database_name(), path.get_object_name(), spec.get_partition_spec()
         )
@@ -235,6 +250,7 @@ class Catalog:
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec,
         partition: CatalogPartition, ignore_if_exists: bool,
     ) -> None:  # fmt: skip
+        self._check_partition(table_path, partition_spec.get_partition_spec())
         if not self.partition_exists(table_path, partition_spec):
             self._put_partition(table_path, partition_spec, partition)
         elif not ignore_if_exists:

@@ -22,7 +22,7 @@ USED = frozenset({
     "table.exec.async-scalar.max-attempts", "table.exec.async-scalar.max-concurrent-operations",
     "table.exec.async-scalar.retry-delay", "table.exec.async-scalar.retry-strategy",
     "table.exec.async-scalar.timeout", "table.exec.async-lookup.buffer-capacity",
-    "table.exec.async-lookup.timeout",
+    "table.exec.async-lookup.timeout", "table.display.max-column-width",
 })  # fmt: skip
 _USED_PREFIX = "table.exec.emit."
 
@@ -47,7 +47,7 @@ REFUSED: Mapping[str, tuple[frozenset[str], str]] = {
 _TUNING: Mapping[str, str] = {
     "table": "builtin-catalog-name builtin-database-name catalog-modification.listeners "
     "default-freshness.continuous default-freshness.full default-start-mode "
-    "display.max-column-width generated-code.max-length generated-code.max-members "
+    "generated-code.max-length generated-code.max-members "
     "legacy-nested-row-nullability plan.compile.catalog-objects plan.force-recompile "
     "plan.restore.catalog-objects refresh-mode.freshness-threshold resources.download-dir "
     "rtas-ctas.atomicity-enabled",

@@ -13,12 +13,14 @@ from headrace.errors import InvalidArgument
 from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.awaited_calls import USUAL, AwaitedCalls, session_awaited_calls
 from headrace.sql.match_recognize_terms import STRICT as STRICT_PATTERNS
+from headrace.table.tableau import WIDEST
 
 CHANGES = "headrace.table.changes"
 """`micro-batch` (default): one change per key and micro-batch. `record`: as Flink without
 mini-batches, every record's. BATCH mode knows no changes, there it has no meaning."""
 LOCAL_TIME_ZONE = "table.local-time-zone"
 STATE_TTL = "table.exec.state.ttl"
+MAX_COLUMN_WIDTH = "table.display.max-column-width"
 IDLE_TIMEOUT = "table.exec.source.idle-timeout"
 _MODES = ("micro-batch", "record")
 _SCALAR, _LOOKUP = "table.exec.async-scalar.", "table.exec.async-lookup."
@@ -72,6 +74,11 @@ class TableSettings:
     @property
     def batch(self) -> bool:
         return self.configuration.get_string("execution.runtime-mode", "").upper() == "BATCH"
+
+    @property
+    def widest(self) -> int:
+        """How many places a printed column has at most, if its type does not say."""
+        return self._number(MAX_COLUMN_WIDTH, WIDEST)
 
     @property
     def strict_patterns(self) -> bool:

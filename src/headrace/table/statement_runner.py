@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.core.config import Configuration
-from headrace.core.logical_types import STRING, Field
+from headrace.core.logical_types import BIGINT, STRING, Field
 from headrace.datastream.collecting import CloseableIterator
-from headrace.errors import InvalidQuery, Unsupported
+from headrace.errors import HeadraceError, InvalidQuery, Unsupported
 from headrace.graph.relations import Insert, Relation
 from headrace.sql import ddl, functions
 from headrace.sql import statements as st
@@ -16,6 +16,7 @@ from headrace.table.execution import Execution
 from headrace.table.explaining import explained
 from headrace.table.results import ResultKind, TableResult, as_inserts
 from headrace.table.session import TableSession
+from headrace.table.tableau import Tableau
 
 _NOT_RUN: dict[type[st.Statement], tuple[str, str]] = {
     st.Update: ("UPDATE", "No connector changes rows in place: write changed rows with INSERT."),
@@ -56,7 +57,8 @@ class StatementRunner:
                 return self._create_table_as(statement)
             case st.Explain():
                 text = explained(self._relations(statement.statement), self.execution)
-                return _printed((Field("result", STRING),), [(text,)])
+                rows = as_inserts([(text,)])
+                return TableResult((Field("result", STRING),), rows=rows, raw=True)
             case st.SetOption() | st.ResetOption():
                 return self._option(statement)
         printed = ddl.run(self.catalog_session, statement)
@@ -89,7 +91,11 @@ class StatementRunner:
         changes = CloseableIterator()
         client = self.execution.collect(relation, changes.put, name)
         changes.follow(client)
-        return TableResult(relation.schema, changes=changes, client=client)
+        settings = self.execution.settings
+        tableau = Tableau(
+            relation.schema, with_kinds=not settings.batch, fixed=True, widest=settings.widest
+        )
+        return TableResult(relation.schema, changes=changes, client=client, tableau=tableau)
 
     def inserts(self, inserts: Sequence[Insert]) -> TableResult:
         """Start INSERT statements as one job."""
@@ -97,8 +103,9 @@ class StatementRunner:
             raise InvalidQuery("there is nothing to insert: the statement set is empty")
         paths = [".".join(insert.path) for insert in inserts]
         client = self.execution.run(inserts, f"insert-into_{paths[0]}")
-        fields = [Field(path, STRING) for path in dict.fromkeys(paths)]
-        result = TableResult(fields, client=client, rows=[(0, *(-1 for _ in fields))])
+        fields = [Field(path, BIGINT) for path in dict.fromkeys(paths)]
+        unknown = as_inserts([(-1,) * len(fields)])
+        result = TableResult(fields, client=client, rows=unknown, raw=True)
         if self.configuration.get_boolean("table.dml-sync", False):
             result.wait()
         return result
@@ -116,7 +123,12 @@ class StatementRunner:
         )  # fmt: skip
         if not created:
             return TableResult(ddl.DONE.columns, kind=ResultKind.SUCCESS)
-        return self.inserts([self.session.written(relation, declared.path, names=relation.names)])
+        try:
+            insert = self.session.written(relation, declared.path, names=relation.names)
+        except HeadraceError:
+            manager.drop_table(declared.path, temporary=declared.temporary, at=statement.at)
+            raise
+        return self.inserts([insert])
 
     def _option(self, statement: st.SetOption | st.ResetOption) -> TableResult:
         key = statement.key
