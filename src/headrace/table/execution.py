@@ -97,6 +97,8 @@ class Execution(Executor):
 
     def optimized(self, relation: Relation) -> Any:
         check_options(self.settings.options, self._told_options)
+        if isinstance(relation, Insert) and self.settings.batch:
+            relation = replace(relation, conflict=None)  # as in Flink, it has no effect there
         with self.settings.compiling():
             return self.planner.optimized(relation)
 
@@ -189,6 +191,8 @@ class Execution(Executor):
             raise NotNative("the sink has columns that must not be NULL")
         if self._enforces_lengths():
             raise NotNative("values are cut or checked by the sink's types")
+        if insert.conflict is not None and annotated(insert, final=True).materializes(insert):
+            raise NotNative("rows may claim the same key of the sink")
         frame = named(frames.frame(insert.input), insert)
         row = RowType(insert.schema)
         if isinstance(insert.sink, PrintSink):

@@ -65,7 +65,9 @@ class Tableau:
             widths = [2] * self._with_kinds + [self._width(field) for field in self._fields]
         else:
             texts = list(texts)
-            widths = [self._measure(head, column) for head, *column in zip(heads, *texts)]
+            widths = [
+                self._measure(head, column) for head, *column in zip(heads, *texts, strict=True)
+            ]
         yield from _draw(heads, widths, texts)
 
     def _texts(self, change: tuple[Any, ...]) -> list[str]:
