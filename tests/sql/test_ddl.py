@@ -73,7 +73,7 @@ def test_show_create_table_is_the_statement_again(session: Session) -> None:
         "  `headers` MAP<VARCHAR(2147483647), VARBINARY(2147483647)> METADATA,\n"
         "  `proc` AS PROCTIME(),\n"
         "  WATERMARK FOR `ts` AS `ts` - INTERVAL '5' SECOND,\n"
-        "  CONSTRAINT `PK_3386` PRIMARY KEY (`id`) NOT ENFORCED\n"
+        "  CONSTRAINT `PK_id` PRIMARY KEY (`id`) NOT ENFORCED\n"
         ")\n"
         "COMMENT 'it''s here'\n"
         "DISTRIBUTED BY HASH(`id`) INTO 4 BUCKETS\n"
@@ -205,12 +205,12 @@ def test_alter_table(session: Session) -> None:
         "  `e` INT,", "  `d` INT,", "  `bb` VARCHAR(2147483647),", "  `a` BIGINT COMMENT 'c',",
         "  `c` DOUBLE NOT NULL,", "  `ts` TIMESTAMP(3),", "  `f` AS `d` * 2,",
         "  WATERMARK FOR `ts` AS `ts` - INTERVAL '1' SECOND,",
-        "  CONSTRAINT `PK_130` PRIMARY KEY (`c`) NOT ENFORCED",
+        "  CONSTRAINT `PK_c` PRIMARY KEY (`c`) NOT ENFORCED",
     ]  # fmt: skip
     execute(
         session,
         "ALTER TABLE t DROP (f, d); ALTER TABLE t DROP WATERMARK; ALTER TABLE t DROP CONSTRAINT"
-        " PK_130; ALTER TABLE t ADD DISTRIBUTION INTO 3 BUCKETS; ALTER TABLE t RENAME TO u",
+        " PK_c; ALTER TABLE t ADD DISTRIBUTION INTO 3 BUCKETS; ALTER TABLE t RENAME TO u",
     )
     text = create_text(session, "u")
     assert "WATERMARK" not in text

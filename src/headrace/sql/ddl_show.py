@@ -165,6 +165,7 @@ _LISTS: dict[str, Callable[[Session, st.Show], Printed]] = {
     "FULL MODULES": _full_modules,
     "COLUMNS": _columns,
     "JARS": _listed("jars", lambda session, _: []),
+    "MODELS": _listed("model name", lambda session, _: []),
 }
 
 

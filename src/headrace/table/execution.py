@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.connectors.tables.sinks import PrintSink
-from headrace.core.logical_types import RowType
+from headrace.core.logical_types import LogicalType, RowType, YearMonthIntervalType
 from headrace.core.table_columns import from_arrow
 from headrace.core.table_connector import INSERT, RETRACT, ChangelogMode
 from headrace.core.table_values import change_text
@@ -30,6 +30,7 @@ from headrace.plan.relational.changelog import Traits, annotated
 from headrace.plan.relational.traversal import walk
 from headrace.spark.native import RULES as NATIVE_RULES
 from headrace.spark.native import Frames, NotNative, named
+from headrace.sql.functions.type_rules import children
 from headrace.table.interfaces import Executor, Planner, Put, RulePlanner
 from headrace.table.lowering import Lowering, LoweringSettings
 from headrace.table.lowering.rules import RULES
@@ -196,6 +197,7 @@ class Execution(Executor):
         frame = named(frames.frame(insert.input), insert)
         row = RowType(insert.schema)
         if isinstance(insert.sink, PrintSink):
+            _check_transfer(row)
             return lambda: _print(_rows(frame, row), insert.sink)
         write = insert.sink.native(frame)
         if write is None:
@@ -214,6 +216,7 @@ class Execution(Executor):
         with self.settings.compiling():
             frame = frames.frame(relation)
         row = RowType(relation.schema)
+        _check_transfer(row)
         return launch_native(
             frames.session, name, lambda: put(list(_rows(frame, row))), self.env._job_settings()
         )
@@ -230,6 +233,14 @@ def _overwriting(insert: Any) -> Any:
             hint="Use INSERT INTO.",
         )
     return replace(insert, sink=sink)
+
+
+def _check_transfer(type: LogicalType) -> None:
+    """Arrow, in which Spark hands rows over, has no type for months."""
+    if isinstance(type, YearMonthIntervalType):
+        raise NotNative("intervals of months cannot be handed over by Spark")
+    for part in children(type):
+        _check_transfer(part)
 
 
 def _rows(frame: Any, row: RowType) -> Iterator[tuple[Any, ...]]:

@@ -79,7 +79,7 @@ class TableResult:
 
     def print(self) -> None:
         """Show all rows in a frame; those of a stream as they come."""
-        if self._kind is ResultKind.SUCCESS and not self._rows:
+        if self._kind is ResultKind.SUCCESS:
             print("OK")
             return
         lines = self._plain() if self._raw else self.tableau.lines(self.changes())

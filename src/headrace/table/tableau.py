@@ -87,8 +87,8 @@ class Tableau:
 
 
 def shown(value: Any, type: LogicalType, null: str = NULL) -> str:
-    """A value as CAST(… AS STRING) writes it."""
-    return null if value is None else writer(type)(value)
+    """A value as CAST(… AS STRING) writes it, but bytes as digits."""
+    return null if value is None else writer(type, printing=True)(value)
 
 
 def _width_of_type(type: LogicalType) -> int | None:

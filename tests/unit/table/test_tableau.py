@@ -12,6 +12,7 @@ from headrace.table.results import TableResult, as_inserts
 from headrace.table.settings import TableSettings
 from headrace.table.table_config import TableConfig
 from headrace.table.tableau import Tableau
+from tests.unit.table.in_process import table_environment
 
 
 def drawn(name: str, value: Any, type: LogicalType = STRING, **options: Any) -> list[str]:
@@ -73,6 +74,22 @@ def test_no_column_is_narrower_than_null(text: str, expected: str) -> None:
 )  # fmt: skip
 def test_the_type_gives_a_column_its_width(type: LogicalType, width: int) -> None:
     assert len(cell(None, type)) == width
+
+
+def test_bytes_are_shown_as_digits() -> None:
+    assert cell(b"\x01\xab", lt.BinaryType(2)).lstrip() == "x'01ab'"
+    assert cell((b"", None), lt.ArrayType(lt.VarBinaryType())).lstrip() == "[x'', NULL]"
+
+
+def test_a_command_without_rows_says_ok(capsys: pytest.CaptureFixture[str]) -> None:
+    env = table_environment()
+    env.execute_sql("CREATE TABLE s (k INT) WITH ('connector'='blackhole')").print()
+    assert capsys.readouterr().out == "OK\n"
+
+
+def test_explain_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    table_environment().execute_sql("EXPLAIN SELECT 1").print()
+    assert capsys.readouterr().out.startswith("== Abstract Syntax Tree ==\n")
 
 
 def test_a_long_name_widens_its_column_and_a_wide_one_is_cut() -> None:
