@@ -154,6 +154,19 @@ class Catalog(ABC):
         return None
 
 
+_ANONYMOUS = "*anonymous_"
+
+
+def anonymous_name(what: str, number: int) -> str:
+    """What a table is called that has no name: as in Flink."""
+    return f"{_ANONYMOUS}{what}${number}*"
+
+
+def is_anonymous(path: Sequence[str]) -> bool:
+    """Whether a table has no name that others could call it by."""
+    return path[-1].startswith(_ANONYMOUS)
+
+
 def find_partition_fault(
     table: CatalogObject, partition: Partition, *, partial: bool = False
 ) -> str | None:

@@ -11,6 +11,7 @@ from headrace.sql.catalog import (
     CatalogDatabase,
     CatalogObject,
     CatalogView,
+    is_anonymous,
 )
 from headrace.sql.file_catalog import FileCatalog
 from headrace.sql.memory_catalog import MemoryCatalog
@@ -288,7 +289,9 @@ class CatalogManager:
 
     def temporary_tables(self, database: Path = ()) -> Sequence[str]:
         place = self.database_path(database)
-        return sorted(path[2] for path in self._temporary if path[:2] == place)
+        return sorted(
+            path[2] for path in self._temporary if path[:2] == place and not is_anonymous(path)
+        )
 
     def views(self, database: Path = ()) -> Sequence[str]:
         place = self.database_path(database)

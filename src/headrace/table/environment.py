@@ -15,7 +15,7 @@ from headrace.operators.functions.session import session_time_zone
 from headrace.origin import calling_origin
 from headrace.sql import unresolved as un
 from headrace.sql.calls import as_type
-from headrace.sql.catalog import CatalogView
+from headrace.sql.catalog import CatalogView, anonymous_name
 from headrace.sql.catalog_manager import CatalogManager
 from headrace.sql.completion import completion_hints
 from headrace.sql.ddl_tables import Draft
@@ -165,7 +165,7 @@ class TableEnvironment(CatalogMethods):
     def _anonymous(self, descriptor: TableDescriptor) -> str:
         self._unnamed += 1
         connector = descriptor.get_options().get("connector", "table")
-        name = f"*anonymous_{connector}${self._unnamed}*"
+        name = anonymous_name(connector, self._unnamed)
         self._create((name,), descriptor, temporary=True)
         return f"`{name}`"
 
@@ -237,7 +237,7 @@ class TableEnvironment(CatalogMethods):
 
     def _from_source(self, source: ElementSource, row: lt.RowType) -> Table:
         self._sources += 1
-        path = (f"*anonymous_elements${self._sources}*",)
+        path = (anonymous_name("elements", self._sources),)
         return Table(Scan(schema=row.fields, path=path, source=source), self)
 
     def _from_expressions(self, rows: list[ExpressionBase], schema: DataType | None) -> Table:

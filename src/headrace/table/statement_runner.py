@@ -12,6 +12,7 @@ from headrace.errors import HeadraceError, InvalidQuery, Unsupported
 from headrace.graph.relations import Insert, Relation
 from headrace.sql import ddl, functions
 from headrace.sql import statements as st
+from headrace.sql.catalog import is_anonymous
 from headrace.table.execution import Execution
 from headrace.table.explaining import explained
 from headrace.table.results import ResultKind, TableResult, as_inserts
@@ -101,7 +102,10 @@ class StatementRunner:
         """Start INSERT statements as one job."""
         if not inserts:
             raise InvalidQuery("there is nothing to insert: the statement set is empty")
-        paths = [".".join(insert.path) for insert in inserts]
+        paths = [
+            insert.path[-1] if is_anonymous(insert.path) else ".".join(insert.path)
+            for insert in inserts
+        ]
         client = self.execution.run(inserts, f"insert-into_{paths[0]}")
         fields = [Field(path, BIGINT) for path in dict.fromkeys(paths)]
         unknown = as_inserts([(-1,) * len(fields)])

@@ -17,6 +17,7 @@ from headrace.operators.functions.session import session_time_zone
 from headrace.origin import calling_origin
 from headrace.plan.relational.changelog import annotated
 from headrace.sql.calls import as_type
+from headrace.sql.catalog import anonymous_name
 from headrace.sql.functions.conversion import can_cast_implicitly
 from headrace.sql.relations import columns, projected
 from headrace.table.changelog_mode import ChangelogMode
@@ -77,7 +78,7 @@ class StreamTableEnvironment(TableEnvironment):
 
     def _stream_path(self) -> tuple[str, ...]:
         self._sources += 1
-        return (f"*anonymous_datastream_source${self._sources}*",)
+        return (anonymous_name("datastream_source", self._sources),)
 
     def from_changelog_stream(
         self, data_stream: DataStream, schema: Schema | None = None,

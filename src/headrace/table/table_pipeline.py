@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from headrace.graph.relations import Insert
+from headrace.sql.catalog import is_anonymous
 from headrace.table.compiled_plan import no_compiled_plans
 from headrace.table.explain_detail import ExplainDetail
 from headrace.table.object_names import ObjectIdentifier
@@ -32,8 +33,10 @@ class TablePipeline:
     def print_explain(self, *extra_details: ExplainDetail) -> None:
         print(self.explain(*extra_details))
 
-    def get_sink_identifier(self) -> ObjectIdentifier:
-        """The table that is written to."""
+    def get_sink_identifier(self) -> ObjectIdentifier | None:
+        """The table that is written to; None if it is one without a name."""
+        if is_anonymous(self.insert.path):
+            return None
         catalog, database, name = self.insert.path
         return ObjectIdentifier.of(catalog, database, name)
 

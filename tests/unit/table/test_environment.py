@@ -317,3 +317,17 @@ def test_descriptors() -> None:
     assert "PARTITIONED BY (`a`)" in str(descriptor)
     with pytest.raises(HeadraceError, match="has no schema"):
         table_environment().create_table("t", TableDescriptor.for_connector("print").build())
+
+
+def test_a_sink_without_a_name_has_no_identifier_and_is_not_listed() -> None:
+    env = table_environment()
+    schema = Schema.new_builder().column("a", DataTypes.INT()).build()
+    descriptor = TableDescriptor.for_connector("blackhole").schema(schema).build()
+    env.create_temporary_table("named", descriptor)
+    table = env.from_elements([(1,)], DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())]))
+    assert table.insert_into(descriptor).get_sink_identifier() is None
+    named = table.insert_into("named").get_sink_identifier()
+    assert str(named) == "`default_catalog`.`default_database`.`named`"
+    assert env.list_tables() == ["named"]
+    assert env.list_temporary_tables() == ["named"]
+    assert "*anonymous_blackhole$2*" in table.insert_into(descriptor).explain()
