@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from headrace.core import logical_types as lt
 from headrace.core.config import Configuration
 from headrace.core.table_connector import CatalogTable, TableColumn, TableSchema
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import InvalidArgument, TypeMismatch
-from headrace.graph.relations import Relation, Scan
+from headrace.graph.relations import Insert, Relation, Scan
 from headrace.operators.functions.session import session_time_zone
 from headrace.origin import calling_origin
 from headrace.sql import unresolved as un
@@ -23,7 +23,7 @@ from headrace.sql.parse_statements import parse_statement
 from headrace.sql.scope import Scope
 from headrace.sql.set_operations import values
 from headrace.table.catalog_methods import CatalogMethods
-from headrace.table.compiled_plan import no_compiled_plans
+from headrace.table.compiled_plan import CompiledPlan, compile_inserts, read_plan
 from headrace.table.data_types import DataType
 from headrace.table.element_source import ElementSource
 from headrace.table.elements import inferred_row_type, internal_rows
@@ -35,6 +35,7 @@ from headrace.table.expression_base import ExpressionBase
 from headrace.table.object_names import path_parts
 from headrace.table.pandas_source import pandas_source
 from headrace.table.plan_details import plan_details
+from headrace.table.plan_reference import PlanReference
 from headrace.table.results import TableResult
 from headrace.table.session import TableSession
 from headrace.table.settings import TableSettings
@@ -106,14 +107,19 @@ class TableEnvironment(CatalogMethods):
         """What could be written next at a place in a statement."""
         return list(completion_hints(self._runner.catalog_session, statement, position))
 
-    def load_plan(self, plan_reference: Any) -> NoReturn:
-        raise no_compiled_plans()
+    def load_plan(self, plan_reference: PlanReference) -> CompiledPlan:
+        """A plan that was kept."""
+        return CompiledPlan(read_plan(plan_reference), self)
 
-    def compile_plan_sql(self, stmt: str) -> NoReturn:
-        raise no_compiled_plans()
+    def compile_plan_sql(self, stmt: str) -> CompiledPlan:
+        """An INSERT statement, or a statement set, as a plan that can be kept."""
+        return self._compiled(self._runner.inserts_of(parse_statement(stmt)))
 
-    def execute_plan(self, plan_reference: Any) -> NoReturn:
-        raise no_compiled_plans()
+    def execute_plan(self, plan_reference: PlanReference) -> TableResult:
+        return self.load_plan(plan_reference).execute()
+
+    def _compiled(self, inserts: Sequence[Insert]) -> CompiledPlan:
+        return CompiledPlan(compile_inserts(inserts), self)
 
     # Tables.
 

@@ -23,6 +23,7 @@ USED = frozenset({
     "table.exec.async-scalar.retry-delay", "table.exec.async-scalar.retry-strategy",
     "table.exec.async-scalar.timeout", "table.exec.async-lookup.buffer-capacity",
     "table.exec.async-lookup.timeout", "table.display.max-column-width",
+    "table.plan.force-recompile",
 })  # fmt: skip
 _USED_PREFIX = "table.exec.emit."
 
@@ -48,7 +49,7 @@ _TUNING: Mapping[str, str] = {
     "table": "builtin-catalog-name builtin-database-name catalog-modification.listeners "
     "default-freshness.continuous default-freshness.full default-start-mode "
     "generated-code.max-length generated-code.max-members "
-    "legacy-nested-row-nullability plan.compile.catalog-objects plan.force-recompile "
+    "legacy-nested-row-nullability plan.compile.catalog-objects "
     "plan.restore.catalog-objects refresh-mode.freshness-threshold resources.download-dir "
     "rtas-ctas.atomicity-enabled",
     "table.exec": "async-lookup.key-ordered-enabled async-lookup.output-mode "

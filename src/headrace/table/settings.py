@@ -20,6 +20,7 @@ CHANGES = "headrace.table.changes"
 mini-batches, every record's. BATCH mode knows no changes, there it has no meaning."""
 LOCAL_TIME_ZONE = "table.local-time-zone"
 STATE_TTL = "table.exec.state.ttl"
+FORCE_RECOMPILE = "table.plan.force-recompile"
 MAX_COLUMN_WIDTH = "table.display.max-column-width"
 IDLE_TIMEOUT = "table.exec.source.idle-timeout"
 _MODES = ("micro-batch", "record")
@@ -79,6 +80,11 @@ class TableSettings:
     def widest(self) -> int:
         """How many places a printed column has at most, if its type does not say."""
         return self._number(MAX_COLUMN_WIDTH, WIDEST)
+
+    @property
+    def recompiles(self) -> bool:
+        """Whether a compiled plan replaces one that is there."""
+        return self.configuration.get_boolean(FORCE_RECOMPILE, False)
 
     @property
     def strict_patterns(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from headrace.core.config import Configuration
@@ -13,8 +14,10 @@ from headrace.graph.relations import Insert, Relation
 from headrace.sql import ddl, functions
 from headrace.sql import statements as st
 from headrace.sql.catalog import is_anonymous
+from headrace.table.compiled_plan import compile_inserts, read_inserts, read_plan, write_plan
 from headrace.table.execution import Execution
 from headrace.table.explaining import explained
+from headrace.table.plan_reference import PlanReference
 from headrace.table.results import ResultKind, TableResult, as_inserts
 from headrace.table.session import TableSession
 from headrace.table.tableau import Tableau
@@ -25,8 +28,6 @@ _NOT_RUN: dict[type[st.Statement], tuple[str, str]] = {
     st.Truncate: ("TRUNCATE TABLE", "INSERT OVERWRITE the table with a query without rows."),
     st.Analyze: ("ANALYZE TABLE", "Spark gathers what it needs to know when a query runs."),
     st.Call: ("CALL", "There are no procedures; run a query or a program."),
-    st.CompilePlan: ("COMPILE PLAN", "Keep the statement: uids of its state follow from it."),
-    st.ExecutePlan: ("EXECUTE PLAN", "Run the statement itself."),
     st.StopJob: ("STOP JOB", "get_job_client().stop_with_savepoint() of the statement's result."),
 }
 
@@ -53,7 +54,11 @@ class StatementRunner:
             case st.Insert():
                 return self.inserts([self.session.insert(statement)])
             case st.StatementSet():
-                return self.inserts([self._as_insert(each) for each in statement.inserts])
+                return self.inserts(self.inserts_of(statement))
+            case st.CompilePlan():
+                return self._compile(statement)
+            case st.ExecutePlan():
+                return self.inserts(_inserts_in(statement.file))
             case st.CreateTableAs():
                 return self._create_table_as(statement)
             case st.Explain():
@@ -69,6 +74,27 @@ class StatementRunner:
         kind = ResultKind.SUCCESS if printed is ddl.DONE else ResultKind.SUCCESS_WITH_CONTENT
         return TableResult(printed.columns, kind=kind, rows=as_inserts(printed.rows))
 
+    def inserts_of(self, statement: st.Statement) -> list[Insert]:
+        """The statements of INSERT or of a statement set."""
+        if isinstance(statement, st.StatementSet):
+            return [self._as_insert(each) for each in statement.inserts]
+        if isinstance(statement, st.Insert):
+            return [self.session.insert(statement)]
+        raise InvalidQuery(
+            "only INSERT and statement sets become plans", origin=statement.at,
+            hint="INSERT INTO …, or STATEMENT SET BEGIN … END.",
+        )  # fmt: skip
+
+    def _compile(self, statement: st.CompilePlan) -> TableResult:
+        file, recompiles = Path(statement.file), self.session.settings.recompiles
+        lenient = statement.if_not_exists or statement.execute
+        if not (lenient and file.exists() and not recompiles):
+            text = compile_inserts(self.inserts_of(statement.statement))
+            write_plan(text, file, lenient, recompiles)
+        if statement.execute:
+            return self.inserts(_inserts_in(statement.file))
+        return TableResult(ddl.DONE.columns, kind=ResultKind.SUCCESS)
+
     def _as_insert(self, statement: st.Statement) -> Insert:
         if not isinstance(statement, st.Insert):
             raise InvalidQuery("a statement set holds only INSERT", origin=statement.at)
@@ -78,10 +104,8 @@ class StatementRunner:
         match statement:
             case st.Query():
                 return [self.session.query(statement.tree)]
-            case st.Insert():
-                return [self.session.insert(statement)]
-            case st.StatementSet():
-                return [self._as_insert(each) for each in statement.inserts]
+            case st.Insert() | st.StatementSet():
+                return [*self.inserts_of(statement)]
         raise InvalidQuery(
             "only queries and INSERT can be explained", origin=statement.at,
             hint="EXPLAIN SELECT …, EXPLAIN INSERT INTO … or EXPLAIN STATEMENT SET BEGIN … END.",
@@ -152,3 +176,7 @@ class StatementRunner:
 
 def _printed(fields: Sequence[Field], rows: Sequence[tuple[Any, ...]]) -> TableResult:
     return TableResult(fields, rows=as_inserts(rows))
+
+
+def _inserts_in(file: str) -> tuple[Insert, ...]:
+    return read_inserts(read_plan(PlanReference.from_file(file)))

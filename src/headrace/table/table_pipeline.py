@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from headrace.graph.relations import Insert
 from headrace.sql.catalog import is_anonymous
-from headrace.table.compiled_plan import no_compiled_plans
+from headrace.table.compiled_plan import CompiledPlan
 from headrace.table.explain_detail import ExplainDetail
 from headrace.table.object_names import ObjectIdentifier
 from headrace.table.results import TableResult
@@ -40,5 +40,6 @@ class TablePipeline:
         catalog, database, name = self.insert.path
         return ObjectIdentifier.of(catalog, database, name)
 
-    def compile_plan(self) -> NoReturn:
-        raise no_compiled_plans()
+    def compile_plan(self) -> CompiledPlan:
+        """The job as a plan that can be kept."""
+        return self._t_env._compiled([self.insert])

@@ -245,9 +245,6 @@ def test_functions_and_modules(env: TableEnvironment) -> None:
         lambda: env.create_java_function("f", "a.B"),
         lambda: env.create_java_temporary_function("f", "a.B"),
         lambda: env.create_java_temporary_system_function("f", "a.B"),
-        lambda: env.load_plan(None),
-        lambda: env.execute_plan(None),
-        lambda: env.compile_plan_sql("SELECT 1"),
         lambda: env.create_model("m", None),
     ):
         with pytest.raises(Unsupported):
