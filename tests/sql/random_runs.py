@@ -18,7 +18,6 @@ from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.table_environment import TableEnvironment
 from tests.sql.random_queries import Query, dialect
 from tests.sql.random_tables import (
-    TYPES,
     RandomConnector,
     Reference,
     Row,
