@@ -16,6 +16,7 @@ from headrace.sql.catalog import CatalogFunction, CatalogView
 from headrace.sql.catalog_manager import CatalogManager
 from headrace.sql.function_catalog import FunctionCatalog
 from headrace.sql.inserting import written_columns
+from headrace.sql.legacy_options import is_legacy, modern_options
 from headrace.sql.queries import FoundTable, ViewText
 
 LoadFunction = Callable[[str, CatalogFunction], UserFunction]
@@ -113,6 +114,7 @@ def source_of(path: tuple[str, ...], table: CatalogTable, at: object | None = No
     """How a table is read: by its own connector object, or by the one its options name."""
     if isinstance(table.connector, TableSource):
         return table.connector
+    table = _modern(table, at)
     connector = table.connector or _connector(path, table, at)
     source: TableSource = connector.source(table, physical_row(table), table.options)
     return source
@@ -122,6 +124,7 @@ def sink_of(path: tuple[str, ...], table: CatalogTable, at: object | None = None
     """How a table is written."""
     if isinstance(table.connector, TableSink):
         return table.connector
+    table = _modern(table, at)
     connector = table.connector or _connector(path, table, at)
     written = RowType(tuple(each.field for each in written_columns(table)), nullable=False)
     sink: TableSink = connector.sink(table, written, table.options)
@@ -134,12 +137,18 @@ def physical_row(table: CatalogTable) -> RowType:
     return RowType(fields, nullable=False)
 
 
+def _modern(table: CatalogTable, at: object | None) -> CatalogTable:
+    if not is_legacy(table.options):
+        return table
+    return replace(table, options=modern_options(table.options, at))
+
+
 def _connector(path: tuple[str, ...], table: CatalogTable, at: object | None) -> TableConnector:
     name = table.options.get("connector")
     if name is None:
         raise InvalidQuery(
             f"table {'.'.join(path)} has no connector", origin=at,
-            hint="add WITH ('connector' = '…') to it",
+            hint="add WITH ('connector' = '…') to it; 'connector.type' is its older name",
         )  # fmt: skip
     try:
         return find_connector(name)
