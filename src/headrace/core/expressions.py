@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 from headrace.core.logical_types import LogicalType
 
+ROWS_COUNTED = "\ue000"
+"""In the Spark form of an aggregate that is made of several: behind each of them."""
 SparkForm = str | Callable[[Sequence[str], Sequence[LogicalType], LogicalType], str | None]
 
 
@@ -63,6 +65,8 @@ class AggregateFunction:
     skips_null: bool = True
     """Whether rows where the first argument is NULL are not handed over."""
     spark: SparkForm | None = None
+    """As of a ScalarFunction. Which rows count, FILTER and OVER, is written where ROWS_COUNTED
+    stands, or at the end."""
     kind: str = "aggregate"
     """"aggregate"; "rank" for ROW_NUMBER, RANK, …, "offset" for LAG and LEAD, both only OVER;
     "grouping" for GROUPING and GROUP_ID; "user" for functions of the user; "table" for table

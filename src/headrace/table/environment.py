@@ -45,6 +45,7 @@ from headrace.table.table import Table
 from headrace.table.table_config import TableConfig
 from headrace.table.table_descriptor import TableDescriptor
 from headrace.table.type_mapping import logical_type_of
+from headrace.table.user_defined_types import serialize_objects
 
 
 class TableEnvironment(CatalogMethods):
@@ -228,8 +229,11 @@ class TableEnvironment(CatalogMethods):
         listed = list(elements)
         if listed and all(isinstance(each, ExpressionBase) for each in listed):
             return self._from_expressions(listed, schema)
-        if schema is None or isinstance(schema, list | tuple):
-            row = inferred_row_type(listed, schema)
+        typed = schema if isinstance(schema, DataType) else None
+        inferred = schema is None or isinstance(schema, list | tuple)
+        row = inferred_row_type(listed, schema) if inferred else None
+        listed = [serialize_objects(each, typed) for each in listed]
+        if row is not None:
             return self._from_rows(internal_rows(listed, row, verify=False), row)
         declared = logical_type_of(schema)
         if not isinstance(declared, lt.RowType):

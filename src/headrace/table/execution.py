@@ -174,7 +174,8 @@ class Execution(Executor):
         )
 
     def frames(self) -> Frames:
-        return Frames(self._session(), NATIVE_RULES)
+        parameters = self.env.config.get_global_job_parameters()
+        return Frames(self._session(), NATIVE_RULES, parameters)
 
     def _run_native(self, inserts: Sequence[Insert], name: str) -> JobClient:
         frames = self.frames()

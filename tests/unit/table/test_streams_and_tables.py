@@ -156,9 +156,24 @@ def test_to_changelog_and_retract_streams(env: StreamTableEnvironment) -> None:
     types = Types.ROW([Types.STRING(), Types.LONG()])
     env.to_retract_stream(grouped(), types).map(lambda pair: (pair[0], pair[1][1])).print()
     assert printed_by(env) == ["(True, 1)", "(False, 1)", "(True, 3)"]
-    schema = Schema.new_builder().column("s", "STRING").build()
-    env.to_changelog_stream(grouped(), schema).map(lambda row: repr(row.s)).print()
-    assert printed_by(env) == ["'1'", "'1'", "'3'"]
+
+
+def test_columns_of_a_changelog_stream_go_by_position(env: StreamTableEnvironment) -> None:
+    table = env.from_elements([(1, "x", 2.5)], ["i", "s", "d"])
+
+    def declared(*columns: tuple[str, str]) -> Schema:
+        builder = Schema.new_builder()
+        for name, type in columns:
+            builder.column(name, type)
+        return builder.build()
+
+    renamed = declared(("s", "BIGINT"), ("i", "STRING"), ("z", "DOUBLE"))
+    env.to_changelog_stream(table, renamed).map(repr).print()
+    assert printed_by(env) == ["Row(s=1, i='x', z=2.5)"]
+    with pytest.raises(InvalidQuery, match="column i is BIGINT, the schema wants STRING"):
+        env.to_changelog_stream(table, declared(("s", "STRING"), ("i", "BIGINT"), ("d", "DOUBLE")))
+    with pytest.raises(InvalidQuery, match="the table has 3 columns, the schema has 1"):
+        env.to_changelog_stream(table, declared(("s", "STRING")))
 
 
 def test_to_append_stream(env: StreamTableEnvironment) -> None:

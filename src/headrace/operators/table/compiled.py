@@ -16,6 +16,7 @@ from headrace.operators.functions.session import session_time_zone, time_zone
 from headrace.operators.table.awaited_calls import awaited_calls
 from headrace.operators.table.batched_calls import batch_call, is_batched, stages
 from headrace.operators.table.expression_code import Code
+from headrace.operators.table.user_functions import function_view
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -209,7 +210,8 @@ def user_call(call: UserCall) -> Callable[..., Any]:
     """The user's `eval` on values in internal form; for functions that are called row by row."""
     function = call.function
     evaluate = getattr(function.function, "eval", function.function)
-    arguments = [to_python(argument.type) for argument in call.arguments]
+    view = function_view()
+    arguments = [to_python(argument.type, view) for argument in call.arguments]
     result = from_python(call.type)
     if result is None and not any(arguments):
         return evaluate  # type: ignore[no-any-return]

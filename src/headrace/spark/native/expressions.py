@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 
 from headrace.core.expressions import (
+    ROWS_COUNTED,
     AggregateCall,
     Call,
     Column,
@@ -23,10 +24,17 @@ from headrace.core.expressions import (
 )
 from headrace.core.logical_types import INT, LogicalType, RowType
 from headrace.core.table_columns import from_arrow, to_arrow
+from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.batched_calls import column_call
 from headrace.operators.table.compiled import Compiled, compiled_value
 from headrace.operators.table.user_functions import FunctionContext
-from headrace.spark.native.types import NotNative, is_held_as_meant, literal_text, spark_type
+from headrace.spark.native.types import (
+    NotHeld,
+    NotNative,
+    is_held_as_meant,
+    literal_text,
+    spark_type,
+)
 
 _numbers = itertools.count(1)
 _arrow_udf: Any = arrow_udf  # its overloads do not know what annotations say
@@ -42,8 +50,9 @@ def column(index: int) -> str:
 class Expressions:
     """Writes expressions for one session and registers the functions that run in Python."""
 
-    def __init__(self, session: SparkSession):
+    def __init__(self, session: SparkSession, job_parameters: Mapping[str, str]):
         self._session = session
+        self._context = FunctionContext(None, dict(job_parameters))
         self._registered: dict[Expression, str] = {}
         self.in_python: list[str] = []
         """What does not run in the JVM, for `explain`."""
@@ -59,6 +68,8 @@ class Expressions:
             case Literal(type=type, value=value):
                 try:
                     return literal_text(value, type)
+                except NotHeld:
+                    raise
                 except NotNative:
                     return None
             case Call(function=function, arguments=arguments) if function.spark is not None:
@@ -88,7 +99,8 @@ class Expressions:
     def _register(self, moved: Expression, expression: Expression) -> str:
         name = f"headrace_python_{next(_numbers)}"
         types = {part.index: part.type for part in moved.walk() if isinstance(part, Column)}
-        body = _body(moved, [types[index] for index in sorted(types)] or [INT])
+        given = [types[index] for index in sorted(types)] or [INT]
+        body = _body(moved, given, self._context)
         function = _arrow_udf(body, spark_type(expression.type))
         if not _is_deterministic(expression):
             function = function.asNondeterministic()
@@ -106,14 +118,18 @@ def written(
     return form.format(*texts)
 
 
-def written_call(call: AggregateCall, texts: Sequence[str], types: Sequence[LogicalType]) -> str:
-    """An aggregate function of texts; NotNative if Spark has none that means the same."""
+def written_call(
+    call: AggregateCall, texts: Sequence[str], types: Sequence[LogicalType], rows: str = ""
+) -> str:
+    """An aggregate function of texts, of the type Flink gives it; NotNative if Spark has none that
+    means the same. `rows` is what is said after it: FILTER (…), OVER (…)."""
     if call.user is not None or call.function.spark is None:
         raise NotNative(f"Spark has no {call.function.name}")
     text = written(call.function.spark, texts, types, call.type)
     if text is None:
         raise NotNative(f"Spark's {call.function.name} means something else")
-    return text
+    whole = text.replace(ROWS_COUNTED, rows) if ROWS_COUNTED in text else text + rows
+    return f"CAST({whole} AS {spark_type(call.type)})"
 
 
 def _is_deterministic(expression: Expression) -> bool:
@@ -124,15 +140,18 @@ def _is_deterministic(expression: Expression) -> bool:
     )
 
 
-def _body(expression: Expression, types: list[LogicalType]) -> Callable[..., Any]:
+def _body(
+    expression: Expression, types: list[LogicalType], context: FunctionContext
+) -> Callable[..., Any]:
     """What runs in a worker, on batches of columns."""
 
     # Made here, where the session's settings are known; it becomes code in the worker.
     value = compiled_value(expression, first=0)
 
     def evaluate(batches: Iterator[Any]) -> Iterator[pa.Array]:
-        value.open(FunctionContext(None))
-        made = _on_columns(expression) or _on_values(value, types)
+        value.open(context)
+        with session_time_zone(value.zone):
+            made = _on_columns(expression) or _on_values(value, types)
         try:
             for columns in batches:
                 yield made(columns if isinstance(columns, tuple) else (columns,))
