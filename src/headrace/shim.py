@@ -19,6 +19,8 @@ FLINK_VERSION = "2.3.0"
 """The PyFlink release whose names headrace serves."""
 
 _SERVED_PACKAGES = frozenset({"common", "datastream", "metrics", "table"})
+_ELSEWHERE = {"pyflink.util.exceptions": "headrace.errors"}
+"""What has another place in headrace."""
 
 
 def install() -> None:
@@ -61,7 +63,7 @@ class _PyFlinkFinder(MetaPathFinder):
         if fullname.partition(".")[0] != "pyflink":
             return None
         if fullname in _MADE_HERE:
-            is_package = fullname == "pyflink"
+            is_package = fullname in ("pyflink", "pyflink.util")
             return ModuleSpec(fullname, _MadeHere(_MADE_HERE[fullname]), is_package=is_package)
         served = served_name(fullname)
         if served is None or not _is_there(served):
@@ -71,6 +73,8 @@ class _PyFlinkFinder(MetaPathFinder):
 
 def served_name(pyflink_module: str) -> str | None:
     """The headrace module that a PyFlink module's name stands for, were it there."""
+    if pyflink_module in _ELSEWHERE:
+        return _ELSEWHERE[pyflink_module]
     root, _, below = pyflink_module.partition(".")
     if root != "pyflink" or below.partition(".")[0] not in _SERVED_PACKAGES:
         return None
@@ -127,6 +131,10 @@ def _fill_version(module: ModuleType) -> None:
     vars(module)["__version__"] = FLINK_VERSION
 
 
+def _fill_util(module: ModuleType) -> None:
+    vars(module)["__all__"] = ["exceptions"]
+
+
 def _fill_java_gateway(module: ModuleType) -> None:
     vars(module)["get_gateway"] = _get_gateway
 
@@ -146,4 +154,5 @@ _MADE_HERE: dict[str, Callable[[ModuleType], None]] = {
     "pyflink": _fill_version,
     "pyflink.version": _fill_version,
     "pyflink.java_gateway": _fill_java_gateway,
+    "pyflink.util": _fill_util,
 }

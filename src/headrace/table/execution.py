@@ -97,6 +97,7 @@ class Execution(Executor):
 
     def optimized(self, relation: Relation) -> Any:
         check_options(self.settings.options, self._told_options)
+        self.settings.hand_over(self.env.configuration)
         with self.settings.compiling():
             return self.planner.optimized(relation)
 

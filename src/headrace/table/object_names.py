@@ -50,6 +50,18 @@ class ObjectPath:
         mine, others = self.get_full_name(), other.get_full_name()
         return (mine > others) - (mine < others)
 
+    def __lt__(self, other: ObjectPath) -> bool:
+        return self.compare_to(other) < 0 if isinstance(other, ObjectPath) else NotImplemented
+
+    def __le__(self, other: ObjectPath) -> bool:
+        return self.compare_to(other) <= 0 if isinstance(other, ObjectPath) else NotImplemented
+
+    def __gt__(self, other: ObjectPath) -> bool:
+        return self.compare_to(other) > 0 if isinstance(other, ObjectPath) else NotImplemented
+
+    def __ge__(self, other: ObjectPath) -> bool:
+        return self.compare_to(other) >= 0 if isinstance(other, ObjectPath) else NotImplemented
+
     @staticmethod
     def from_string(full_name: str) -> ObjectPath:
         parts = path_parts(full_name, 2)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headrace.core.config import Configuration, parse_duration
 from headrace.errors import InvalidArgument
@@ -31,6 +31,12 @@ class TableSettings:
     """Reads the configuration anew each time: SET may have changed it."""
 
     configuration: Configuration
+    own: Configuration = field(default_factory=Configuration)
+    """What of it is set for tables: it goes before what the stream environment says."""
+
+    def hand_over(self, outer: Configuration) -> None:
+        """Let the stream environment run a query as it is set for tables."""
+        outer.add_all(self.own)
 
     @property
     def as_stream(self) -> bool:

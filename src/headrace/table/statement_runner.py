@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.core.config import Configuration
 from headrace.core.logical_types import STRING, Field
 from headrace.datastream.collecting import CloseableIterator
 from headrace.errors import InvalidQuery, Unsupported
@@ -32,10 +31,10 @@ _NOT_RUN: dict[type[st.Statement], tuple[str, str]] = {
 class StatementRunner:
     """What `execute_sql` does with a parsed statement."""
 
-    def __init__(self, session: TableSession, execution: Execution, configuration: Configuration):
+    def __init__(self, session: TableSession, execution: Execution):
         self.session = session
         self.execution = execution
-        self.configuration = configuration
+        self.configuration = session.settings.configuration
         self.catalog_session = ddl.Session.of(
             session.catalogs, functions=session.functions, schema_of=self._schema_of,
             builtin_names=functions.names,
