@@ -80,6 +80,23 @@ class Unsupported(HeadraceError):
     code = "unsupported"
 
 
+class MissingName(Unsupported, ImportError):
+    """A name of PyFlink's that a module of headrace does not have."""
+
+    def __init__(
+        self, message: str, name: str, *, origin: object | None = None, hint: str | None = None
+    ):
+        super().__init__(message, origin=origin, hint=hint)
+        self.name = name
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (Unsupported, self.message, self.origin, self.hint))
+
+
+class MissingModule(MissingName, ModuleNotFoundError):
+    """A module of PyFlink's that headrace does not have."""
+
+
 class StateAccessError(HeadraceError):
     code = "no-keyed-context"
 
