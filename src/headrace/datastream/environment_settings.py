@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from headrace.core.config import Configuration
 from headrace.core.execution_config import ExecutionConfig
 from headrace.core.keys import DEFAULT_MAX_PARALLELISM
+from headrace.core.older_options import take_over
 from headrace.core.time import Duration
 from headrace.datastream.checkpoint_config import RETENTION, CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
@@ -52,7 +53,7 @@ class SettingsMixin:
 
     def configure(self, configuration: Configuration) -> None:
         """Take over settings."""
-        self.configuration.add_all(configuration)
+        take_over(self.configuration, configuration)
 
     def set_parallelism(self, parallelism: int) -> Self:
         """How many subtasks operators have unless they say otherwise."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.core.config import Configuration
 from headrace.core.execution_config import ExecutionConfig
+from headrace.core.older_options import take_over
 from headrace.core.source import CollectionSpec, SocketTextSpec, Source, SourceSpec, SplitSpec
 from headrace.core.types import TypeInformation
 from headrace.core.watermarks import WatermarkStrategy
@@ -46,8 +47,9 @@ class StreamExecutionEnvironment(SettingsMixin):
 
     def __init__(self, configuration: Configuration | None = None):
         self.builder = GraphBuilder()
-        self.configuration = Configuration.from_dict(requested_options())
-        self.configuration.add_all(configuration or Configuration())
+        self.configuration = Configuration()
+        take_over(self.configuration, Configuration.from_dict(requested_options()))
+        take_over(self.configuration, configuration or Configuration())
         self.config = ExecutionConfig(self.configuration)
         self.checkpoints = CheckpointConfig(self.configuration)
         self._usual = self._usual_parallelism()

@@ -28,6 +28,7 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
 from headrace.plan.relational.changelog import Traits, annotated
 from headrace.plan.relational.traversal import walk
+from headrace.spark.dependencies import prepare
 from headrace.spark.native import RULES as NATIVE_RULES
 from headrace.spark.native import Frames, NotNative, named
 from headrace.table.interfaces import Executor, Planner, Put, RulePlanner
@@ -172,7 +173,9 @@ class Execution(Executor):
         )
 
     def frames(self) -> Frames:
-        return Frames(self._session(), NATIVE_RULES)
+        session = self._session()
+        brought = prepare(session, self.env._job_settings().dependencies)["brought"]
+        return Frames(session, NATIVE_RULES, brought)
 
     def _run_native(self, inserts: Sequence[Insert], name: str) -> JobClient:
         frames = self.frames()

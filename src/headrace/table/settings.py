@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from headrace.core.config import Configuration, parse_duration
+from headrace.core.older_options import take_over
 from headrace.errors import InvalidArgument
 from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.awaited_calls import USUAL, AwaitedCalls, session_awaited_calls
@@ -36,7 +37,7 @@ class TableSettings:
 
     def hand_over(self, outer: Configuration) -> None:
         """Let the stream environment run a query as it is set for tables."""
-        outer.add_all(self.own)
+        take_over(outer, self.own)
 
     @property
     def as_stream(self) -> bool:

@@ -5,7 +5,7 @@ Frames have columns c0, c1, …, so that the names a user chose may be anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -34,9 +34,12 @@ Rule = Callable[["Frames", Any], DataFrame]
 class Frames:
     """Lowers the relations of one query; shared parts are lowered once."""
 
-    def __init__(self, session: SparkSession, rules: dict[type[Relation], Rule]):
+    def __init__(
+        self, session: SparkSession, rules: dict[type[Relation], Rule], modules: Sequence[str] = ()
+    ):
+        """`modules`: where the query's functions find modules that were brought along."""
         self.session = session
-        self.expressions = Expressions(session)
+        self.expressions = Expressions(session, modules)
         self._rules = {**_RULES, **rules}
         self._done: dict[int, tuple[Relation, DataFrame]] = {}
 
