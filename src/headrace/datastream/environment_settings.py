@@ -116,7 +116,11 @@ class SettingsMixin:
         return self
 
     def get_buffer_timeout(self) -> int:
-        return self.configuration.get_integer(_BUFFER_TIMEOUT, 100)
+        """In milliseconds; -1 if there is none."""
+        if self.configuration.get_string(_BUFFER_TIMEOUT, "") == "-1":
+            return -1
+        usual = Duration.of_millis(100)
+        return self.configuration.get_duration(_BUFFER_TIMEOUT, usual).to_millis()
 
     # Checkpoints.
 
