@@ -34,7 +34,7 @@ from headrace.table.catalog_objects import (
 )
 from headrace.table.catalog_partitions import PartitionMethods, missing, present
 from headrace.table.catalog_statistics import StatisticsMethods
-from headrace.table.object_names import ObjectIdentifier, ObjectPath
+from headrace.table.object_names import ObjectIdentifier, ObjectPath, require_name
 from headrace.table.resolved_schema import (
     Column,
     ComputedColumn,
@@ -120,7 +120,7 @@ class Catalog(PartitionMethods, StatisticsMethods, ModelMethods):
         return self.catalog.database(database_name) is not None
 
     def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
-        if not self.database_exists(name):
+        if not self.database_exists(require_name(name, "database")):
             self.catalog.put_database(name, database.database)
         elif not ignore_if_exists:
             raise present(DatabaseAlreadyExistException, "database", name)

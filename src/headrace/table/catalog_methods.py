@@ -212,8 +212,9 @@ class CatalogMethods:
         raise no_models()
 
     def list_models(self) -> list[str]:
-        """There are none."""
-        return []
+        """Models of the current database; nothing here can call them."""
+        catalogs = self._session.catalogs
+        return list(catalogs.catalog().models(catalogs.current_database))
 
     def list_temporary_models(self) -> list[str]:
         """There are none."""

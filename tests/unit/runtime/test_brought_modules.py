@@ -1,4 +1,4 @@
-"""Modules that jobs bring along: the first place that has one wins, and the next job has its own."""
+"""Modules that jobs bring along: the first place that has one wins; the next job has its own."""
 
 from __future__ import annotations
 

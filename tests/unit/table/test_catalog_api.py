@@ -221,6 +221,17 @@ def test_object_paths_have_an_order() -> None:
         assert one < "a.b"  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("name", [None, "", " "])
+def test_names_are_not_blank(catalog: Catalog, name: Any) -> None:
+    for call in (
+        lambda: ObjectPath(name, "t"),
+        lambda: ObjectPath("db", name),
+        lambda: catalog.create_database(name, A_DATABASE, False),
+    ):
+        with pytest.raises(errors.InvalidArgument, match=r"the name of a (database|table) cannot"):
+            call()
+
+
 def test_the_table_environment_raises_catalog_exceptions() -> None:
     env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     memory = Configuration.from_dict({"type": "generic_in_memory"})
