@@ -16,6 +16,10 @@ HeadraceError
 ├── JobFailed              the job stopped for any other reason
 └── JobCancelled           the job was cancelled before it finished
 
+Catalogs and tables raise classes of PyFlink's names, which `pyflink.util.exceptions` stands for:
+JavaException, and below it TableException, CatalogException, DatabaseNotExistException and so on.
+Each is one of those above as well.
+
 Each error has a stable `code`, says what is wrong, where the user wrote it and what to do.
 """
 
@@ -76,6 +80,23 @@ class Unsupported(HeadraceError):
     code = "unsupported"
 
 
+class MissingName(Unsupported, ImportError):
+    """A name of PyFlink's that a module of headrace does not have."""
+
+    def __init__(
+        self, message: str, name: str, *, origin: object | None = None, hint: str | None = None
+    ):
+        super().__init__(message, origin=origin, hint=hint)
+        self.name = name
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (Unsupported, self.message, self.origin, self.hint))
+
+
+class MissingModule(MissingName, ModuleNotFoundError):
+    """A module of PyFlink's that headrace does not have."""
+
+
 class StateAccessError(HeadraceError):
     code = "no-keyed-context"
 
@@ -114,3 +135,71 @@ class InvalidQuery(HeadraceError, ValueError):
     """SQL text or a Table API expression that says something no query can mean."""
 
     code = "invalid-query"
+
+
+class JavaException(HeadraceError):
+    """What PyFlink makes of the exceptions it knows; of Java there is nothing but the name."""
+
+    @property
+    def stack_trace(self) -> str:
+        return str(self)
+
+
+class TableException(JavaException, InvalidQuery):
+    """A query that has a meaning and cannot be run."""
+
+
+class CatalogException(JavaException, InvalidQuery):
+    """A catalog that cannot do what it is asked."""
+
+
+class DatabaseAlreadyExistException(JavaException, InvalidArgument):
+    pass
+
+
+class DatabaseNotEmptyException(JavaException, InvalidArgument):
+    pass
+
+
+class DatabaseNotExistException(JavaException, InvalidArgument):
+    pass
+
+
+class FunctionAlreadyExistException(JavaException, InvalidArgument):
+    pass
+
+
+class FunctionNotExistException(JavaException, InvalidArgument):
+    pass
+
+
+class ModelAlreadyExistException(JavaException, InvalidArgument):
+    pass
+
+
+class ModelNotExistException(JavaException, InvalidArgument):
+    pass
+
+
+class PartitionAlreadyExistsException(JavaException, InvalidArgument):
+    pass
+
+
+class PartitionNotExistException(JavaException, InvalidArgument):
+    """No such partition, be it that the table, its partitions or such a specification is not."""
+
+
+class PartitionSpecInvalidException(JavaException, InvalidArgument):
+    """A specification that names other columns than those the table is partitioned by."""
+
+
+class TableAlreadyExistException(JavaException, InvalidArgument):
+    pass
+
+
+class TableNotExistException(JavaException, InvalidArgument):
+    pass
+
+
+class TableNotPartitionedException(JavaException, InvalidArgument):
+    pass

@@ -14,7 +14,6 @@ from headrace.jobs.failover import run_with_restarts
 from headrace.jobs.launcher import JobSettings, records_of, start
 from headrace.jobs.results import JobResults
 from headrace.plan.physical import PhysicalPlan
-from headrace.spark.dependencies import prepare
 from headrace.spark.failures import from_spark
 from headrace.spark.session import Session, get_session
 
@@ -34,7 +33,6 @@ def launch_native(
     job_id = JobID()
     plan = PhysicalPlan(name=name, vertices={}, parallelism=1, batch=True)
     records, results, stopped = records_of(plan, settings), JobResults(plan), Event()
-    prepare(session, settings.dependencies)
 
     def attempt(_: int) -> None:
         try:

@@ -13,6 +13,7 @@ from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.graph.relations import Insert, Relation, Scan
 from headrace.operators.functions.session import session_time_zone
 from headrace.origin import calling_origin
+from headrace.spark.dependencies import add_archive, add_file, set_requirements
 from headrace.sql import unresolved as un
 from headrace.sql.calls import as_type
 from headrace.sql.catalog import CatalogView, anonymous_name
@@ -55,19 +56,16 @@ class TableEnvironment(CatalogMethods):
         self, settings: EnvironmentSettings, environment: StreamExecutionEnvironment | None = None
     ):
         self._env = environment or StreamExecutionEnvironment(settings.get_configuration())
-        # One set of options for both environments, as SET must change them all.
-        configuration = self._env.configuration
-        if environment is not None:
-            configuration.add_all(settings.get_configuration())
-        self._config = TableConfig(configuration)
+        own = Configuration(settings.get_configuration())
+        self._config = TableConfig(own, self._env.configuration)
         catalogs = CatalogManager(
             settings.get_built_in_catalog_name(), settings.get_built_in_database_name(),
             settings.catalog,
         )  # fmt: skip
-        table_settings = TableSettings(configuration)
+        table_settings = TableSettings(own.over(self._env.configuration), own)
         self._session = TableSession(catalogs, table_settings)
         self._execution = Execution(self._env, table_settings, settings.planner)
-        self._runner = StatementRunner(self._session, self._execution, configuration)
+        self._runner = StatementRunner(self._session, self._execution)
         self._unnamed = 0
         self._sources = 0
 
@@ -276,17 +274,18 @@ class TableEnvironment(CatalogMethods):
 
     def add_python_file(self, file_path: str) -> None:
         """A file, package or folder that the workers can import."""
-        self._env.add_python_file(file_path)
+        add_file(self._session.settings.configuration, file_path)
 
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
     ) -> None:
         """Packages that the workers install."""
-        self._env.set_python_requirements(requirements_file_path, requirements_cache_dir)
+        own = self._config.get_configuration()
+        set_requirements(own, requirements_file_path, requirements_cache_dir)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
         """An archive that the workers unpack."""
-        self._env.add_python_archive(archive_path, target_dir)
+        add_archive(self._session.settings.configuration, archive_path, target_dir)
 
 
 def _settings(given: EnvironmentSettings | Configuration | None) -> EnvironmentSettings:

@@ -13,7 +13,7 @@ from headrace.core.table_connector import ChangelogMode as Mode
 from headrace.core.types import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from headrace.datastream.stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from headrace.errors import InvalidArgument, InvalidQuery, TypeMismatch
+from headrace.errors import InvalidArgument, InvalidQuery, TableException, TypeMismatch
 from headrace.graph.nodes import OperatorNode
 from headrace.graph.relations import Relation
 from headrace.operators.functions.session import session_time_zone
@@ -140,7 +140,7 @@ class StreamTableEnvironment(TableEnvironment):
         optimized = self._execution.optimized(relation)
         mode = annotated(optimized, final=self._execution.settings.final).mode(optimized)
         if not mode.insert_only:
-            raise InvalidQuery(
+            raise TableException(
                 f"{method}() takes tables without updates, this one has {mode}",
                 origin=calling_origin(), hint="Use to_changelog_stream(...).",
             )  # fmt: skip

@@ -239,8 +239,11 @@ def test_functions_and_modules(env: TableEnvironment) -> None:
     assert [str(each) for each in env.list_full_modules()] == [
         "ModuleEntry{name='core', used=true}"
     ]
-    with pytest.raises(InvalidArgument, match="no module hive is loaded"):
+    with pytest.raises(InvalidQuery, match="no module hive loaded"):
         env.use_modules("hive")
+    with pytest.raises(InvalidQuery, match="core is named more than once"):
+        env.use_modules("core", "core")
+    assert env.list_modules() == ["core"]
     for refused in (
         lambda: env.create_java_function("f", "a.B"),
         lambda: env.create_java_temporary_function("f", "a.B"),
@@ -281,6 +284,7 @@ def test_config() -> None:
 def test_the_configuration_reaches_the_job(env: TableEnvironment) -> None:
     fresh = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     fresh.get_config().set("parallelism.default", "3")
+    fresh.explain_sql("SELECT 1")
     assert fresh._env.get_parallelism() == 3
     assert StreamTableEnvironment.create()._env.get_parallelism() >= 1
     with pytest.raises(TypeMismatch, match="EnvironmentSettings"):

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import cloudpickle
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
@@ -28,6 +29,8 @@ from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.batched_calls import column_call
 from headrace.operators.table.compiled import Compiled, compiled_value
 from headrace.operators.table.user_functions import FunctionContext
+from headrace.runtime.brought_modules import bring
+from headrace.runtime.pickling import dumps_for_workers
 from headrace.spark.native.types import (
     NotHeld,
     NotNative,
@@ -50,9 +53,15 @@ def column(index: int) -> str:
 class Expressions:
     """Writes expressions for one session and registers the functions that run in Python."""
 
-    def __init__(self, session: SparkSession, job_parameters: Mapping[str, str]):
+    def __init__(
+        self,
+        session: SparkSession,
+        job_parameters: Mapping[str, str],
+        modules: Sequence[str] = (),
+    ):
         self._session = session
         self._context = FunctionContext(None, dict(job_parameters))
+        self._modules = tuple(modules)
         self._registered: dict[Expression, str] = {}
         self.in_python: list[str] = []
         """What does not run in the JVM, for `explain`."""
@@ -101,6 +110,8 @@ class Expressions:
         types = {part.index: part.type for part in moved.walk() if isinstance(part, Column)}
         given = [types[index] for index in sorted(types)] or [INT]
         body = _body(moved, given, self._context)
+        if self._modules:
+            body = _with_modules(body, self._modules)
         function = _arrow_udf(body, spark_type(expression.type))
         if not _is_deterministic(expression):
             function = function.asNondeterministic()
@@ -161,6 +172,18 @@ def _body(
     # Spark reads from the annotations how the function wants its columns.
     taken: Any = Iterator[pa.Array] if len(types) == 1 else Iterator[tuple[pa.Array, ...]]
     evaluate.__annotations__ = {"batches": taken, "return": Iterator[pa.Array]}
+    return evaluate
+
+
+def _with_modules(body: Callable[..., Any], modules: tuple[str, ...]) -> Callable[..., Any]:
+    """The same, unpickled when its worker can import what the job brings along."""
+    pickled = dumps_for_workers(body)
+
+    def evaluate(batches: Iterator[Any]) -> Iterator[pa.Array]:
+        bring(modules)
+        yield from cloudpickle.loads(pickled)(batches)
+
+    evaluate.__annotations__ = body.__annotations__
     return evaluate
 
 
