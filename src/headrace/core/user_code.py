@@ -18,7 +18,8 @@ class RecordFailure(Exception):
 
     def __init__(self, error: Exception, call: str, record: Any = _ABSENT, key: Any = _ABSENT):
         super().__init__(str(error))
-        self.error = error
+        # Who knows the key and the whole record has the last word about them.
+        self.error: Exception = error.error if isinstance(error, RecordFailure) else error
         self.call = call
         self.record = record
         self.key = key
