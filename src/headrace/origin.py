@@ -13,7 +13,7 @@ _PACKAGE = str(Path(__file__).resolve().parent)
 _EXAMPLES = str(Path(_PACKAGE) / "examples")
 _STANDARD_LIBRARY = str(Path(os.__file__).resolve().parent)
 _INSTALLED = ("/site-packages/", "/dist-packages/")
-_ENGINE = ("<frozen", "/pyspark/", "/py4j/", "/cloudpickle/")
+_ENGINE = ("<frozen", "<compiled expression>", "/pyspark/", "/py4j/", "/cloudpickle/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,12 @@ def _is_users(file: str) -> bool:
     return _is_anyones(file) and not _is_installed(file)
 
 
-def _innermost(lines: list[tuple[str, int]]) -> Origin | None:
-    """Of lines in the order of their calls the last one that the user wrote."""
-    for is_wanted in (_is_users, _is_anyones):
+def innermost(lines: list[tuple[str, int]], *, only_users: bool = False) -> Origin | None:
+    """Of lines in the order of their calls the last one that the user wrote.
+
+    If there is none, one of an installed package will do unless `only_users`.
+    """
+    for is_wanted in (_is_users,) if only_users else (_is_users, _is_anyones):
         for file, line in reversed(lines):
             if is_wanted(file):
                 return Origin(file, line, linecache.getline(file, line).strip())
@@ -62,7 +65,7 @@ def calling_origin() -> Origin | None:
     while frame is not None:
         lines.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
-    return _innermost(lines[::-1])
+    return innermost(lines[::-1])
 
 
 def raising_origin(trace: TracebackType | None) -> Origin | None:
@@ -71,4 +74,4 @@ def raising_origin(trace: TracebackType | None) -> Origin | None:
     while trace is not None:
         lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
-    return _innermost(lines)
+    return innermost(lines)

@@ -15,7 +15,7 @@ from headrace.jobs.launcher import JobSettings, records_of, start
 from headrace.jobs.results import JobResults
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.dependencies import prepare
-from headrace.spark.failures import from_spark
+from headrace.spark.fail_fast import run_in_group
 from headrace.spark.session import Session, get_session
 
 
@@ -37,10 +37,7 @@ def launch_native(
     prepare(session, settings.dependencies)
 
     def attempt(_: int) -> None:
-        try:
-            work()
-        except Exception as error:
-            raise from_spark(error) from None
+        run_in_group(session, work)
 
     def stop() -> None:
         stopped.set()

@@ -4,7 +4,8 @@ Spark tries a task that failed again, whatever it failed with. That repairs the 
 a function of the user that raised would be called anew with the same records, three times over,
 though Flink fails the job at once. So the first attempt leaves a note, and the others say the same
 without running anything. Notes are where Spark keeps an executor's files: they go when it goes. An
-attempt on another machine finds none, and runs.
+attempt on another machine finds none, and runs. A driver on the same machine does not wait for
+further attempts (`fail_fast`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from headrace.errors import (
 
 _MAY_PASS = (CorruptState, JobFailed, SourceUnavailable)
 _FOLDER = "headrace-failed-attempts"
+_ENDING = ".failed"
+GROUP = "spark.jobGroup.id"
 
 
 def fails_again(error: HeadraceError, cause: BaseException | None) -> bool:
@@ -62,10 +65,20 @@ def earlier_note() -> str | None:
         return None
 
 
+def folder_of_notes(root: str) -> Path:
+    """Where notes are, below the folder that Spark keeps an executor's files in."""
+    return Path(root) / _FOLDER
+
+
+def notes_of(folder: Path, group: str | None) -> list[Path]:
+    """The notes of a job group, or all."""
+    return sorted(folder.glob("*" + _ENDING if group is None else f"{group}.*{_ENDING}"))
+
+
 def _note() -> Path | None:
     context = TaskContext.get()
     if context is None or SparkFiles._root_directory is None:
         return None
     # Spark never uses a stage's number again, so a restarted job finds no notes.
-    name = f"{context.stageId()}-{context.partitionId()}"
-    return Path(SparkFiles._root_directory) / _FOLDER / name
+    name = f"{context.getLocalProperty(GROUP)}.{context.stageId()}.{context.partitionId()}"
+    return folder_of_notes(SparkFiles._root_directory) / (name + _ENDING)

@@ -12,11 +12,11 @@ from headrace import errors
 from headrace.core.user_code import RecordFailure, report
 from headrace.errors import CorruptState, HeadraceError, JobFailed
 from headrace.origin import Origin
+from headrace.spark.essence import describe
 from headrace.spark.failed_attempts import earlier_note, fails_again, leave_note
 
 FAILURE_MARK = "HEADRACE-FAILURE"
 _FOUND = re.compile(FAILURE_MARK + r" ([A-Za-z0-9+/=]+)")
-_LAST_LINES = 12
 _LONGEST_CAUSE = 400
 _NO_SPACE = "No space left on device"
 
@@ -110,7 +110,7 @@ def from_spark(error: BaseException) -> HeadraceError:
     text = str(error)
     found = _FOUND.search(text)
     if found is None:
-        return _full_disk(text) or _damage(text) or JobFailed(_essence(text) or repr(error))
+        return _full_disk(text) or _damage(text) or describe(text) or JobFailed(repr(error))
     fields = json.loads(base64.b64decode(found.group(1)))
     kind = getattr(errors, fields["kind"], JobFailed)
     origin = Origin(*fields["origin"]) if fields["origin"] else None
@@ -135,13 +135,3 @@ def _full_disk(text: str) -> JobFailed | None:
         f"the disk is full: {found[:_LONGEST_CAUSE]}",
         hint="Please make space: the job then goes on from its last checkpoint.",
     )
-
-
-def _essence(text: str) -> str:
-    """The lines of Spark's message that say something: not its Java stack."""
-    noise = ("at ", "... ", "JVM stack")
-    kept = [line.rstrip() for line in text.splitlines()
-            if line.strip() and not line.lstrip().startswith(noise)]  # fmt: skip
-    if len(kept) > _LAST_LINES:
-        kept = [*kept[:3], "…", *kept[-_LAST_LINES + 4 :]]
-    return "\n".join(kept)
