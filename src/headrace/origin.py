@@ -58,14 +58,14 @@ def innermost(lines: list[tuple[str, int]], *, only_users: bool = False) -> Orig
     return None
 
 
-def calling_origin() -> Origin | None:
+def calling_origin(*, only_users: bool = False) -> Origin | None:
     """The innermost line on the stack that is not headrace's own."""
     lines: list[tuple[str, int]] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         lines.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
-    return innermost(lines[::-1])
+    return innermost(lines[::-1], only_users=only_users)
 
 
 def raising_origin(trace: TracebackType | None) -> Origin | None:
