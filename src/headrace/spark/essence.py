@@ -46,6 +46,11 @@ _KNOWN = (
         "TRY_CAST gives NULL for such values.",
     ),
     _Known(
+        r"CAST_OVERFLOW\] The value (?P<value>\S+?)[LSBDF]? of the type .+? to \"(?P<type>\w+)",
+        "{value} does not fit into {type}",
+        "TRY_CAST gives NULL for such values; a wider type takes them.",
+    ),
+    _Known(
         r"Python worker exited unexpectedly|Python worker process terminated",
         "a Python worker died, and again when its task was tried anew",
         "Was it killed, for want of memory perhaps? Did a library crash in it?",
