@@ -43,7 +43,8 @@ def _is_installed(file: str) -> bool:
 
 
 def _is_users(file: str) -> bool:
-    return _is_anyones(file) and not _is_installed(file)
+    # The methods of a dataclass are in no file either; only a program without one is shown so.
+    return _is_anyones(file) and not _is_installed(file) and file != "<string>"
 
 
 def innermost(lines: list[tuple[str, int]], *, only_users: bool = False) -> Origin | None:

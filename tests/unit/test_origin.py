@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,3 +36,11 @@ def test_a_program_among_installed_packages(tmp_path: Path) -> None:
     assert trace is not None
     origin = raising_origin(trace.tb_next)
     assert str(origin) == f"{script}:1  1 / 0"
+
+
+def test_code_without_a_file_such_as_a_dataclass_has_is_nobodys_line() -> None:
+    namespace: dict[str, Any] = {}
+    exec("def call(make):\n    return make()\n", namespace)
+    origin = namespace["call"](calling_origin)
+    assert origin is not None
+    assert origin.code == 'origin = namespace["call"](calling_origin)'

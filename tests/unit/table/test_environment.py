@@ -317,3 +317,20 @@ def test_descriptors() -> None:
     assert "PARTITIONED BY (`a`)" in str(descriptor)
     with pytest.raises(HeadraceError, match="has no schema"):
         table_environment().create_table("t", TableDescriptor.for_connector("print").build())
+
+
+def test_what_is_wrong_with_a_statement_names_the_line_that_ran_it(env: TableEnvironment) -> None:
+    env.execute_sql("CREATE TABLE t (a INT) WITH ('connector' = 'filesystem', 'format' = 'csv')")
+    inserts = env.create_statement_set()
+    for run, column in (
+        (lambda: env.execute_sql("SELECT b FROM t"), 8),
+        (lambda: env.sql_query("SELECT b FROM t"), 8),
+        (lambda: env.explain_sql("SELECT b FROM t"), 8),
+        (lambda: inserts.add_insert_sql("INSERT INTO t SELECT 1"), 13),
+    ):
+        with pytest.raises(HeadraceError) as raised:
+            run()
+        text = str(raised.value)
+        assert f"at line 1, column {column}" in text or "default_database.t: " in text
+        assert f"  in {__file__}:" in text
+    assert "default_database.t: a table of connector 'filesystem' needs the option 'path'" in text
