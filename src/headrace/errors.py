@@ -25,6 +25,11 @@ Each error has a stable `code`, says what is wrong, where the user wrote it and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from headrace.origin import calling_origin
+
 
 class HeadraceError(Exception):
     """Base of every error headrace raises on purpose."""
@@ -36,11 +41,22 @@ class HeadraceError(Exception):
         self.message = message
         self.origin = origin
         self.hint = hint
+        self.called_at: object | None = None
+        """The line of the program that gave us a text, if `origin` is a place in that text."""
+
+    def came_from(self, line: object | None) -> None:
+        """Say which line of the program led to this, if that is not said yet."""
+        if self.origin is None:
+            self.origin = line
+        elif type(self.origin) is not type(line):
+            self.called_at = self.called_at or line
 
     def __str__(self) -> str:
         lines = [f"[{self.code}] {self.message}"]
         if self.origin is not None:
             lines.append(f"  at {self.origin}")
+        if self.called_at is not None:
+            lines.append(f"  in {self.called_at}")
         if self.hint is not None:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
@@ -203,3 +219,13 @@ class TableNotExistException(JavaException, InvalidArgument):
 
 class TableNotPartitionedException(JavaException, InvalidArgument):
     pass
+
+
+@contextmanager
+def naming_the_caller() -> Iterator[None]:
+    """What is wrong with a text is told with the line of the program that handed it over."""
+    try:
+        yield
+    except HeadraceError as error:
+        error.came_from(calling_origin(only_users=True))
+        raise

@@ -9,7 +9,7 @@ from headrace.core import logical_types as lt
 from headrace.core.config import Configuration
 from headrace.core.table_connector import CatalogTable, TableColumn, TableSchema
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from headrace.errors import InvalidArgument, TypeMismatch
+from headrace.errors import InvalidArgument, TypeMismatch, naming_the_caller
 from headrace.graph.relations import Insert, Relation, Scan
 from headrace.operators.functions.session import session_time_zone
 from headrace.origin import calling_origin
@@ -82,15 +82,18 @@ class TableEnvironment(CatalogMethods):
 
     def execute_sql(self, stmt: str) -> TableResult:
         """Run one statement; of a job, start it."""
-        return self._runner.run(parse_statement(stmt))
+        with naming_the_caller():
+            return self._runner.run(parse_statement(stmt))
 
     def sql_query(self, query: str) -> Table:
         """A query as a table, of which more can be asked."""
-        return Table(self._session.query_text(query), self)
+        with naming_the_caller():
+            return Table(self._session.query_text(query), self)
 
     def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
         """What a statement asks, what is run, and by which engine."""
-        return self._explained(self._runner._relations(parse_statement(stmt)), extra_details)
+        with naming_the_caller():
+            return self._explained(self._runner._relations(parse_statement(stmt)), extra_details)
 
     def _explained(
         self, relations: Sequence[Relation], extra_details: Sequence[ExplainDetail]
