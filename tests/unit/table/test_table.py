@@ -211,7 +211,9 @@ def test_over_windows(timed: Table) -> None:
 
 
 @pytest.mark.parametrize("order", [col("v"), col("v").desc, col("k")])
-def test_a_stream_has_no_over_window_by_a_column_that_is_no_time(timed: Table, order: Any) -> None:
+def test_an_over_window_by_a_column_that_is_no_time_is_refused_by_select(
+    timed: Table, order: Any
+) -> None:
     window = Over.partition_by(col("k")).order_by(order)
     for each in (window, window.preceding(row_interval(1)), window.preceding(UNBOUNDED_RANGE)):
         made = timed.over_window(each.alias("w"))
