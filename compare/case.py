@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyflink.table import StreamTableEnvironment, Table, TableResult
 
 Outcome = dict[str, Any]
-"""Parts of a result by name, each a text or a list of texts. `refused` tells when it was refused."""
+"""Parts of a result by name, each a text or texts; `refused` tells when it was refused."""
 
 STREAMING, BATCH = "streaming", "batch"
 PLANNING, RUNNING = "planning", "running"

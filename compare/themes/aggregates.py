@@ -25,11 +25,13 @@ _SIDES = "(VALUES (1), (1), (2), (NULL)) AS a (x)", "(VALUES (1), (3), (NULL), (
 _SETS = ("UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL")
 _WINDOWS = {
     "tumble": "TUMBLE(TABLE sales, DESCRIPTOR(ts), INTERVAL '2' SECOND)",
-    "tumble with offset": "TUMBLE(TABLE sales, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '1' SECOND)",
+    "tumble with offset": (
+        "TUMBLE(TABLE sales, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '1' SECOND)"
+    ),
     "hop": "HOP(TABLE sales, DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '3' SECOND)",
     "cumulate": "CUMULATE(TABLE sales, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '6' SECOND)",
     "session": "SESSION(TABLE sales PARTITION BY k, DESCRIPTOR(ts), INTERVAL '2' SECOND)",
-}  # fmt: skip
+}
 _LEGACY = {
     "TUMBLE": "TUMBLE(ts, INTERVAL '2' SECOND)",
     "HOP": "HOP(ts, INTERVAL '1' SECOND, INTERVAL '3' SECOND)",
@@ -63,8 +65,8 @@ def _sets() -> list[Case]:
     found = []
     for word in _SETS:
         text = f"SELECT x FROM {left} {word} SELECT x FROM {right}"
-        for setting in (Setting(), Setting().in_batch_mode()):
-            found.append(query(f"{word}, {setting.mode}", text, setting, final=True))
+        modes = (Setting(), Setting().in_batch_mode())
+        found += [query(f"{word}, {mode.mode}", text, mode, final=True) for mode in modes]
     return found
 
 

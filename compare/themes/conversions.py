@@ -87,6 +87,7 @@ def typed_values() -> dict[str, tuple[Any, list[Any]]]:
     from pyflink.common import Row, Types
     from pyflink.common.time import Instant
 
+    named = Types.ROW_NAMED(["x", "y"], [Types.INT(), Types.STRING()])
     return {
         "BOOLEAN": (Types.BOOLEAN(), [True, False]),
         "BYTE": (Types.BYTE(), [1, -128]),
@@ -111,10 +112,10 @@ def typed_values() -> dict[str, tuple[Any, list[Any]]]:
         "bytes": (Types.PRIMITIVE_ARRAY(Types.BYTE()), [b"ab"]),
         "TUPLE": (Types.TUPLE([Types.INT(), Types.STRING()]), [(1, "a")]),
         "ROW": (Types.ROW([Types.INT(), Types.STRING()]), [Row(1, "a")]),
-        "ROW_NAMED": (Types.ROW_NAMED(["x", "y"], [Types.INT(), Types.STRING()]), [Row(x=1, y="a")]),
+        "ROW_NAMED": (named, [Row(x=1, y="a")]),
         "PICKLED": (Types.PICKLED_BYTE_ARRAY(), [{"any": {1, 2}}]),
         "nothing said": (None, [(1, "a"), [1], {"k": 1}, None, 1.5]),
-    }  # fmt: skip
+    }
 
 
 def frames() -> dict[str, dict[str, Any]]:

@@ -141,8 +141,8 @@ def _window() -> list[Case]:
             f" {kind} (SELECT * FROM TABLE({window.format('b')})) R"
             " ON L.id = R.id AND L.window_start = R.window_start AND L.window_end = R.window_end"
         )
-        for setting in (_BOTH, _BOTH.in_batch_mode()):
-            found.append(query(f"{name} {kind}, {setting.mode}", text, setting, final=True))
+        modes = (_BOTH, _BOTH.in_batch_mode())
+        found += [query(f"{name} {kind}, {mode.mode}", text, mode, final=True) for mode in modes]
     return found
 
 

@@ -35,13 +35,31 @@ _BOUNDS = (
 )
 _WORDS = ("", "ROWS CURRENT ROW", "ROWS 1 PRECEDING", "ROWS UNBOUNDED PRECEDING")
 _RANKS = (
-    "ROW_NUMBER()", "RANK()", "DENSE_RANK()", "PERCENT_RANK()", "CUME_DIST()", "NTILE(2)",
-    "LAG(v)", "LAG(v, 2, 0)", "LEAD(v)", "LEAD(v, 2, -1)",
-)  # fmt: skip
+    "ROW_NUMBER()",
+    "RANK()",
+    "DENSE_RANK()",
+    "PERCENT_RANK()",
+    "CUME_DIST()",
+    "NTILE(2)",
+    "LAG(v)",
+    "LAG(v, 2, 0)",
+    "LEAD(v)",
+    "LEAD(v, 2, -1)",
+)
 _FRAMED = (
-    "COUNT(*)", "COUNT(v)", "SUM(v)", "AVG(v)", "MIN(v)", "MAX(v)", "FIRST_VALUE(v)",
-    "LAST_VALUE(v)", "STDDEV_POP(v)", "VAR_SAMP(v)", "COUNT(DISTINCT v)", "SUM(DISTINCT v)",
-)  # fmt: skip
+    "COUNT(*)",
+    "COUNT(v)",
+    "SUM(v)",
+    "AVG(v)",
+    "MIN(v)",
+    "MAX(v)",
+    "FIRST_VALUE(v)",
+    "LAST_VALUE(v)",
+    "STDDEV_POP(v)",
+    "VAR_SAMP(v)",
+    "COUNT(DISTINCT v)",
+    "SUM(DISTINCT v)",
+)
 _EVENTS = Rows(
     "events",
     "id INT, k STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts",
@@ -135,6 +153,6 @@ def _in_a_stream() -> list[Case]:
             "SELECT id, SUM(v) OVER w AS s, COUNT(*) OVER w AS n, MIN(v) OVER w AS m FROM events"
             f" WINDOW w AS (PARTITION BY k ORDER BY ts {frame})"
         )
-        for setting in (Setting((_EVENTS,)), Setting((_EVENTS,)).in_batch_mode()):
-            found.append(query(f"{frame or 'no frame'}, {setting.mode}", select, setting))
+        modes = (Setting((_EVENTS,)), Setting((_EVENTS,)).in_batch_mode())
+        found += [query(f"{frame or 'no frame'}, {mode.mode}", select, mode) for mode in modes]
     return found

@@ -29,8 +29,8 @@ def cases() -> list[Case]:
     for name, build in (_PLAIN | _KEYED | _WINDOWED | _JOINED).items():
         found.append(Case(name, _collect(build, STREAMING)))
     for name, function in PROCESSES.items():
-        for mode in (STREAMING, BATCH):
-            found.append(Case(f"{name}, {mode}", _collect(_processed(function), mode)))
+        run = _processed(function)
+        found += [Case(f"{name}, {mode}", _collect(run, mode)) for mode in (STREAMING, BATCH)]
     for name, function in AGGREGATES.items():
         found.append(Case(f"{name} over windows", _collect(_aggregated(function), STREAMING)))
     for name, build in {**_KEYED, **_WINDOWED}.items():
@@ -235,11 +235,13 @@ _KEYED: dict[str, Callable[[Any], Any]] = {
     "sum by a wrong field": _field("sum", 7),
     "keyed map": lambda env: _keyed(env).map(lambda event: event[1]),
     "keyed filter": lambda env: _keyed(env).filter(lambda event: event[1] > 2),
-    "a key of a tuple": lambda env: _events(env).key_by(lambda e: (e[0], e[1] % 2)).reduce(lambda a, b: b),
+    "a key of a tuple": lambda env: (
+        _events(env).key_by(lambda e: (e[0], e[1] % 2)).reduce(lambda a, b: b)
+    ),
     "a key of a list": lambda env: _events(env).key_by(lambda e: [e[0]]).reduce(lambda a, b: b),
     "a key that is None": lambda env: _events(env).key_by(lambda e: None).reduce(lambda a, b: b),
     "a keyed stream itself": _keyed,
-}  # fmt: skip
+}
 _WINDOWED: dict[str, Callable[[Any], Any]] = {
     "tumbling": _window("TumblingEventTimeWindows", 5),
     "tumbling with offset": _window("TumblingEventTimeWindows", 5, 2),
