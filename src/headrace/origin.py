@@ -59,16 +59,19 @@ def _is_generated(frame: FrameType) -> bool:
     return module is None or module.startswith("headrace.") or code.co_name.startswith("__")
 
 
-def _innermost(lines: list[tuple[str, int]]) -> Origin | None:
-    """Of lines in the order of their calls the last one that the user wrote."""
-    for is_wanted in (_is_users, _is_anyones):
+def innermost(lines: list[tuple[str, int]], *, only_users: bool = False) -> Origin | None:
+    """Of lines in the order of their calls the last one that the user wrote.
+
+    If there is none, one of an installed package will do unless `only_users`.
+    """
+    for is_wanted in (_is_users,) if only_users else (_is_users, _is_anyones):
         for file, line in reversed(lines):
             if is_wanted(file):
                 return Origin(file, line, linecache.getline(file, line).strip())
     return None
 
 
-def calling_origin() -> Origin | None:
+def calling_origin(*, only_users: bool = False) -> Origin | None:
     """The innermost line on the stack that is not headrace's own."""
     lines: list[tuple[str, int]] = []
     frame: FrameType | None = sys._getframe(1)
@@ -76,7 +79,7 @@ def calling_origin() -> Origin | None:
         if not _is_generated(frame):
             lines.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
-    return _innermost(lines[::-1])
+    return innermost(lines[::-1], only_users=only_users)
 
 
 def raising_origin(trace: TracebackType | None) -> Origin | None:
@@ -86,4 +89,4 @@ def raising_origin(trace: TracebackType | None) -> Origin | None:
         if not _is_generated(trace.tb_frame):
             lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
-    return _innermost(lines)
+    return innermost(lines)

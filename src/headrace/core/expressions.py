@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any, Protocol
 
 from headrace.core.logical_types import LogicalType
@@ -241,6 +242,10 @@ class SortKey:
 
     def __str__(self) -> str:
         return f"${self.column} {'ASC' if self.ascending else 'DESC'}"
+
+
+Distance = int | float | Decimal
+"""How far the frame of an OVER clause reaches: rows, milliseconds, or the order's own numbers."""
 
 
 def rewritten(expression: Expression, rule: Callable[[Expression], Expression]) -> Expression:

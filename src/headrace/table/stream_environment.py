@@ -13,13 +13,14 @@ from headrace.core.table_connector import ChangelogMode as Mode
 from headrace.core.types import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from headrace.datastream.stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from headrace.errors import InvalidArgument, InvalidQuery, TypeMismatch
+from headrace.errors import InvalidArgument, InvalidQuery, TableException, TypeMismatch
 from headrace.graph.nodes import OperatorNode
 from headrace.graph.relations import Relation
 from headrace.operators.functions.session import session_time_zone
 from headrace.origin import calling_origin
 from headrace.plan.relational.changelog import annotated
 from headrace.sql.calls import as_type
+from headrace.sql.catalog import anonymous_name
 from headrace.sql.functions.conversion import can_cast_implicitly
 from headrace.sql.relations import columns, projected
 from headrace.table.changelog_mode import ChangelogMode
@@ -79,7 +80,7 @@ class StreamTableEnvironment(TableEnvironment):
 
     def _stream_path(self) -> tuple[str, ...]:
         self._sources += 1
-        return (f"*anonymous_datastream_source${self._sources}*",)
+        return (anonymous_name("datastream_source", self._sources),)
 
     def from_changelog_stream(
         self, data_stream: DataStream, schema: Schema | None = None,
@@ -139,7 +140,7 @@ class StreamTableEnvironment(TableEnvironment):
         optimized = self._execution.optimized(relation)
         mode = annotated(optimized, final=self._execution.settings.final).mode(optimized)
         if not mode.insert_only:
-            raise InvalidQuery(
+            raise TableException(
                 f"{method}() takes tables without updates, this one has {mode}",
                 origin=calling_origin(), hint="Use to_changelog_stream(...).",
             )  # fmt: skip

@@ -119,6 +119,32 @@ def test_changelog_streams(env: StreamTableEnvironment) -> None:
         env.from_changelog_stream(upserts, None, ChangelogMode.upsert())
 
 
+def test_a_deletion_by_key_passes_a_projection_of_columns_that_are_not_null(
+    env: StreamTableEnvironment,
+) -> None:
+    upserts = pairs(
+        env, Row.of_kind(RowKind.INSERT, "a", 1), Row.of_kind(RowKind.UPDATE_AFTER, "a", 2),
+        Row.of_kind(RowKind.INSERT, "b", 5), Row.of_kind(RowKind.DELETE, "a", None),
+    )  # fmt: skip
+    schema = (
+        Schema.new_builder().column("k", "STRING NOT NULL").column("v", "INT NOT NULL")
+        .primary_key("k").build()
+    )  # fmt: skip
+    env.create_temporary_view(
+        "ups", env.from_changelog_stream(upserts, schema, ChangelogMode.upsert())
+    )
+    more = env.sql_query("SELECT k, v + 1 AS w, v > 3 AS big, ABS(v) * 2 AS x FROM ups")
+    found = env.to_changelog_stream(more, None, ChangelogMode.upsert())
+    found.map(lambda row: f"{row.get_row_kind()}{list(row)}").print()
+    assert printed_by(env) == [
+        "+I['a', 2, False, 2]", "+U['a', 3, False, 4]", "+I['b', 6, True, 10]",
+        "-D['a', None, None, None]",
+    ]  # fmt: skip
+    assert changes_of(env.sql_query("SELECT v + 1 FROM ups")) == [
+        "+I[2]", "-U[2]", "+U[3]", "+I[6]", "-D[3]",
+    ]  # fmt: skip
+
+
 # To streams.
 
 

@@ -190,8 +190,9 @@ def _awaited(
         return lambda: evaluate(*given)
 
     def call(lists: Lists, count: int) -> list[Any]:
-        rows = zip(*lists, strict=True) if lists else iter([()] * count)
-        return [outward(each) for each in results_of(map(started, rows), settings, user.name)]
+        rows = list(zip(*lists, strict=True)) if lists else [()] * count
+        results = results_of(map(started, rows), settings, f"{user.name}()", rows)
+        return [outward(each) for each in results]
 
     return call
 

@@ -31,6 +31,9 @@ class Compiled(Generic[T]):
     `open` hands a runtime context to the functions of the user in them, if there are any.
     """
 
+    takes_batches = False
+    """Whether `each` looks at all rows before it has the first result."""
+
     def __init__(self, expressions: Sequence[Expression], form: str, first: int = 1):
         self.expressions = tuple(expressions)
         self.form = form
@@ -125,6 +128,8 @@ class Compiled(Generic[T]):
 
 class BatchCompiled(Compiled[T]):
     """The same for expressions with calls that are made for many rows at once."""
+
+    takes_batches = True
 
     def __init__(self, expressions: Sequence[Expression], form: str, first: int = 1):
         super().__init__(expressions, form, first)

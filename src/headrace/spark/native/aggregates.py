@@ -98,6 +98,8 @@ def over(frames: Frames, relation: Over) -> DataFrame:
     between = _frame_text(relation)
     added = []
     for index, call in enumerate(relation.calls):
+        if call.distinct:
+            raise NotNative("DISTINCT in OVER")
         bounds = "" if call.function.kind in ("rank", "offset") else between
         nulls = " IGNORE NULLS" if call.ignore_nulls else ""
         text = call_text(frames, call, f"{nulls} OVER ({window}{bounds})")
@@ -123,14 +125,13 @@ def _frame_text(relation: Over) -> str:
     if not relation.order:
         return ""
     frame = relation.frame
-    rows = frame.unit == "rows"
+    if frame.has_distance:
+        raise NotNative("Spark's RANGE differs from Flink's at NULLs and at the ends of a type")
 
     def bound(size: int | None, way: str) -> str:
         if size is None:
             return f"UNBOUNDED {way}"
-        if size == 0:
-            return "CURRENT ROW"
-        return f"{size} {way}" if rows else f"INTERVAL '{size / 1000}' SECOND {way}"
+        return "CURRENT ROW" if size == 0 else f"{size} {way}"
 
     start, end = bound(frame.preceding, "PRECEDING"), bound(frame.following, "FOLLOWING")
     return f" {frame.unit.upper()} BETWEEN {start} AND {end}"

@@ -5,7 +5,7 @@ Frames have columns c0, c1, …, so that the names a user chose may be anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -39,9 +39,11 @@ class Frames:
         session: SparkSession,
         rules: dict[type[Relation], Rule],
         job_parameters: Mapping[str, str] | None = None,
+        modules: Sequence[str] = (),
     ):
+        """`modules`: where the query's functions find modules that were brought along."""
         self.session = session
-        self.expressions = Expressions(session, job_parameters or {})
+        self.expressions = Expressions(session, job_parameters or {}, modules)
         self._rules = {**_RULES, **rules}
         self._done: dict[int, tuple[Relation, DataFrame]] = {}
 
