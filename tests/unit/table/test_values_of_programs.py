@@ -6,6 +6,7 @@ import array
 import datetime
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -270,10 +271,11 @@ def test_every_type_to_a_stream_and_back(name: str) -> None:
 
 
 WRONG: list[tuple[Any, Any]] = [
-    (DataTypes.TINYINT(), 300), (DataTypes.INT(), 1.5), (DataTypes.BIGINT(), "5"),
+    (DataTypes.TINYINT(), 300), (DataTypes.INT(), b"1"), (DataTypes.BIGINT(), "5"),
     (DataTypes.BIGINT(), 2**70), (DataTypes.STRING(), 5), (DataTypes.DOUBLE(), "1.5"),
     (DataTypes.BYTES(), 5), (DataTypes.DATE(), 5), (DataTypes.TIME(), 5),
     (DataTypes.TIMESTAMP(3), 5), (DataTypes.DECIMAL(5, 2), "x"),
+    (DataTypes.DECIMAL(5, 2), Decimal("12345.6")), (DataTypes.BOOLEAN(), "true"), (NESTED, Row(1)),
     (DataTypes.ARRAY(DataTypes.INT()), ["a"]), (NESTED, Row("x", None)),
 ]  # fmt: skip
 
@@ -305,3 +307,22 @@ def test_what_is_finer_than_a_timestamps_digits_is_cut_off() -> None:
     assert as_text("TIMESTAMP(6)") == "+I[2024-02-29T12:30:15.123456]"
     assert changes_of(table_of("TIMESTAMP(3)", NOON)) == ["+I[2024-02-29T12:30:15.123]"]
     assert changes_of(table_of("TIMESTAMP(0)", NOON)) == ["+I[2024-02-29T12:30:15]"]
+
+
+RESULTS: list[tuple[Any, Any, str]] = [
+    (DataTypes.INT(), 1.9, "1"), (DataTypes.INT(), -1.9, "-1"), (DataTypes.INT(), True, "1"),
+    (DataTypes.BIGINT(), Decimal("5.5"), "5"), (DataTypes.DOUBLE(), Decimal("1.5"), "1.5"),
+    (DataTypes.BOOLEAN(), 2, "true"), (DataTypes.BOOLEAN(), 0, "false"),
+    (DataTypes.DECIMAL(5, 2), Decimal("1.005"), "1.00"),
+    (DataTypes.DECIMAL(5, 2), Decimal("1.015"), "1.02"),
+    (DataTypes.DATE(), NOON, "2024-02-29"),
+    (DataTypes.TIMESTAMP(3), NOON.replace(tzinfo=ZoneInfo("Asia/Tokyo")),
+     "2024-02-29T12:30:15.123"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("type", "value", "text"), RESULTS)
+def test_results_become_the_declared_type_as_in_pyflink(type: Any, value: Any, text: str) -> None:
+    table = table_environment().from_elements([(1,)], ["a"])
+    function = udf(lambda _: value, result_type=type)
+    assert changes_of(table.select(function(col("a")))) == [f"+I[{text}]"]

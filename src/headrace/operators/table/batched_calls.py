@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.core.expressions import Column, Expression, UserCall, UserFunction
-from headrace.core.given_values import from_python
+from headrace.core.given_values import RESULTS, from_python
 from headrace.core.logical_types import (
     APPROXIMATE,
     Field,
@@ -183,7 +183,7 @@ def _awaited(
     evaluate = user.function.eval
     view = function_view()
     inward = [nullable(to_python(type, view)) for type in types]
-    outward = nullable(from_python(result))
+    outward = nullable(from_python(result, RESULTS))
 
     def started(values: Iterable[Any]) -> Callable[[], Awaitable[Any]]:
         given = [part(value) for part, value in zip(inward, values, strict=True)]
@@ -256,4 +256,4 @@ def _single(value: Any, type: LogicalType) -> Any:
         value = value.item()
     if isinstance(value, float) and value != value and not isinstance(type, APPROXIMATE):
         value = None
-    return nullable(from_python(type))(value)
+    return nullable(from_python(type, RESULTS))(value)
