@@ -197,7 +197,7 @@ def _row_with(type: RowType, giver: Giver) -> Convert:
 
 def _text(value: Any) -> str:
     if value.__class__ is str:
-        return value  # type: ignore[no-any-return]
+        return value
     if isinstance(value, str):
         return str(value)
     raise TypeError

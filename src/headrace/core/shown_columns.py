@@ -103,6 +103,16 @@ def show_pandas(column: pa.Array, type: LogicalType, zone: tzinfo) -> Any:
     return _in_zone(series, zone) if isinstance(type, LocalZonedTimestampType) else series
 
 
+def arrow_of_pandas(series: Any, type: LogicalType) -> pa.Array:
+    """What pandas has as a column like those that are shown; nothing of it may be lost."""
+    wanted = shown_type(type)
+    zoned = getattr(getattr(series, "dtype", None), "tz", None) is not None
+    if zoned and wanted is not None and pa.types.is_timestamp(wanted):
+        # A time that names its zone is taken as the instant it is.
+        wanted = pa.timestamp(wanted.unit, "UTC")
+    return pa.Array.from_pandas(series, type=wanted)
+
+
 def show_frame(columns: Sequence[pa.Array], fields: Sequence[Field], zone: tzinfo) -> Any:
     """Columns that are shown as a DataFrame; two may have one name."""
     frame = pa.Table.from_arrays(columns, names=[field.name for field in fields]).to_pandas()

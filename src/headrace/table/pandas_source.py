@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.core import logical_types as lt
-from headrace.core.shown_columns import hold_column, shown_type
+from headrace.core.shown_columns import arrow_of_pandas, hold_column, shown_type
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin
 from headrace.table.data_types import DataType, RowType
@@ -64,12 +64,10 @@ def _fitted(frame: Any, row: lt.RowType) -> pa.Table:
     """The columns as the Arrow types that the schema's types have."""
     arrays = []
     for at, field in enumerate(row.fields):
-        wanted, series = shown_type(field.type), frame.iloc[:, at]
-        if wanted is None:
+        if shown_type(field.type) is None:
             raise TypeMismatch(f"a DataFrame cannot have columns of {field.type}")
-        zoned = getattr(series.dtype, "tz", None) is not None
         try:
-            column = pa.Array.from_pandas(series, type=None if zoned else wanted)
+            column = arrow_of_pandas(frame.iloc[:, at], field.type)
             arrays.append(hold_column(column, field.type))
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise TypeMismatch(

@@ -29,6 +29,9 @@ from tests.unit.table.in_process import (
 )
 
 NOON = datetime.datetime(2024, 2, 29, 12, 30, 15, 123456)
+TWO = DataTypes.ROW(
+    [DataTypes.FIELD("a", DataTypes.INT()), DataTypes.FIELD("b", DataTypes.DOUBLE())]
+)
 NESTED = DataTypes.ROW(
     [DataTypes.FIELD("p", DataTypes.INT()), DataTypes.FIELD("q", DataTypes.DATE())]
 )
@@ -326,3 +329,31 @@ def test_results_become_the_declared_type_as_in_pyflink(type: Any, value: Any, t
     table = table_environment().from_elements([(1,)], ["a"])
     function = udf(lambda _: value, result_type=type)
     assert changes_of(table.select(function(col("a")))) == [f"+I[{text}]"]
+
+
+@pytest.mark.parametrize(
+    ("type", "values"),
+    [(DataTypes.TINYINT(), [300]), (DataTypes.INT(), [1.5]), (DataTypes.TIMESTAMP(3), [NOON]),
+     (DataTypes.STRING(), [5]), (DataTypes.INT(), ["x"])],
+)  # fmt: skip
+def test_a_column_that_would_lose_something_is_refused(type: Any, values: list[Any]) -> None:
+    table = table_environment().from_elements([(1,)], ["a"])
+    function = udf(lambda _: pd.Series(values), result_type=type, func_type="pandas")
+    with pytest.raises(HeadraceError, match=r"a column of .* is no "):
+        changes_of(table.select(function(col("a"))))
+
+
+def test_what_a_pandas_aggregate_gives_is_of_the_declared_type() -> None:
+    table = table_environment().from_elements([(1, None), (2, None)], TWO)
+
+    def given(function: Any, type: Any) -> str:
+        aggregate = udaf(function, result_type=type, func_type="pandas")
+        return changes_of(table.select(aggregate(col("a"), col("b"))))[-1]
+
+    assert given(lambda a, b: a.max(), DataTypes.TINYINT()) == "+U[2]"
+    assert given(lambda a, b: a.sum() / 1.0, DataTypes.INT()) == "+U[3]"
+    assert given(lambda a, b: b.mean(), DataTypes.DOUBLE()) == "+I[null]"
+    assert given(lambda a, b: (a.max(), NOON.date()), NESTED) == "+U[+I[2, 2024-02-29]]"
+    assert given(lambda a, b: Row(q=NOON.date(), p=a.max()), NESTED) == "+U[+I[2, 2024-02-29]]"
+    with pytest.raises(HeadraceError, match=r"1\.5\b.* is no INT"):
+        given(lambda a, b: a.mean() + (len(a) - 1) * 0.0 + 0.5 * (len(a) == 1), DataTypes.INT())

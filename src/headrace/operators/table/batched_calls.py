@@ -13,15 +13,12 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.core.expressions import Column, Expression, UserCall, UserFunction
-from headrace.core.given_values import RESULTS, from_python
-from headrace.core.logical_types import (
-    APPROXIMATE,
-    Field,
-    LogicalType,
-    RowType,
-)
+from headrace.core.given_values import RESULTS, from_python, wrong_value
+from headrace.core.logical_types import INTEGERS, Field, LogicalType, RowType
 from headrace.core.operator import Context
+from headrace.core.rows import Row
 from headrace.core.shown_columns import (
+    arrow_of_pandas,
     hold_column,
     show_column,
     show_frame,
@@ -110,10 +107,10 @@ def column_call(
     """The user's function of columns on Arrow columns."""
     evaluate = user.function.eval
     shown = _shown(user, types)
-    shape = _row_column if isinstance(result, RowType) else _column
 
     def call(arrays: Sequence[pa.Array], count: int) -> pa.Array:
-        made: pa.Array = shape(evaluate(*shown(arrays)), result)
+        given = evaluate(*shown(arrays))
+        made = _row_column(given, result) if isinstance(result, RowType) else _column(given, result)
         if len(made) != count:
             raise TypeMismatch(
                 f"{user.name} gave {len(made)} values for {count} rows",
@@ -153,13 +150,17 @@ def _frame_of_row(column: pa.Array, row: RowType, zone: tzinfo) -> Any:
 
 
 def _column(given: Any, type: LogicalType) -> pa.Array:
-    """What a function gave as Spark holds it."""
-    if not isinstance(given, pa.Array | pa.ChunkedArray):
-        # A time that names its zone is taken as the instant it is.
-        zoned = getattr(getattr(given, "dtype", None), "tz", None) is not None
-        wanted = None if zoned else shown_type(type)
-        given = pa.Array.from_pandas(given, type=wanted, safe=False)
-    return hold_column(given, type)
+    """What a function gave as Spark holds it; nothing of it may be lost."""
+    try:
+        if not isinstance(given, pa.Array | pa.ChunkedArray):
+            given = arrow_of_pandas(given, type)
+        return hold_column(given, type)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        kind = getattr(given, "dtype", getattr(given, "type", given.__class__.__name__))
+        raise TypeMismatch(
+            f"a column of {kind} is no {type.name()}: {error}",
+            hint="Give a column of the type that is declared, or declare another one.",
+        ) from None
 
 
 def _row_column(given: Any, type: RowType) -> pa.Array:
@@ -249,11 +250,19 @@ class BatchAccumulator:
 
 
 def _single(value: Any, type: LogicalType) -> Any:
-    """A lone value that pandas or Arrow gave, in internal form."""
+    """A lone value that pandas or Arrow gave, in internal form; NaN is NULL, as in a column."""
     if isinstance(value, pa.Scalar):
         value = value.as_py()
-    elif hasattr(value, "item") and not hasattr(value, "__len__"):
-        value = value.item()
-    if isinstance(value, float) and value != value and not isinstance(type, APPROXIMATE):
-        value = None
-    return nullable(from_python(type, RESULTS))(value)
+    if value is None:
+        return None
+    if isinstance(type, RowType):
+        names = list(type.names)
+        parts = value.get_fields_by_names(names) if isinstance(value, Row) else list(value)
+        return tuple(_single(part, each) for part, each in zip(parts, type.types, strict=True))
+    if isinstance(type, INTEGERS) and value == value and value != int(value):
+        raise wrong_value(value, type)  # Arrow would take the whole part of a lone value
+    try:
+        column = pa.array([value], shown_type(type), from_pandas=True)
+        return from_arrow(hold_column(column, type), type)[0]
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise wrong_value(value, type) from error
