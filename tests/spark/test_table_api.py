@@ -92,7 +92,7 @@ def test_rows_and_tables_of_functions(table: Table) -> None:
     assert len(rows(table.join_lateral(repeated(col("i")).alias("k")))) == 6
 
 
-class Largest(AggregateFunction):
+class Largest(AggregateFunction[Any, Any]):
     """The largest of a group's numbers, beyond what it was opened with."""
 
     def open(self, function_context: Any) -> None:

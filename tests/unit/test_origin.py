@@ -10,7 +10,7 @@ import pytest
 
 from headrace.common import Types
 from headrace.errors import TypeMismatch
-from headrace.origin import calling_origin, raising_origin
+from headrace.origin import Origin, calling_origin, raising_origin
 
 
 def test_the_callers_line() -> None:
@@ -43,7 +43,7 @@ def test_a_program_among_installed_packages(tmp_path: Path) -> None:
 def test_code_that_nobody_wrote_is_not_the_users() -> None:
     with pytest.raises(TypeMismatch) as raised:
         Types.LIST(3)  # type: ignore[arg-type]
-    assert raised.value.origin is not None
+    assert isinstance(raised.value.origin, Origin)
     assert raised.value.origin.code == "Types.LIST(3)  # type: ignore[arg-type]"
     namespace = {"__name__": "__main__", "calling_origin": calling_origin}
     exec(compile("found = calling_origin()", "<stdin>", "exec"), namespace)

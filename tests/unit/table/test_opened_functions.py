@@ -62,7 +62,7 @@ class Repeated(Life, TableFunction):
         yield from [number] * 2
 
 
-class Total(Life, AggregateFunction):
+class Total(Life, AggregateFunction[Any, Any]):
     """A sum: of values one by one, or of a pandas Series."""
 
     def create_accumulator(self) -> Any:
@@ -83,7 +83,7 @@ class Total(Life, AggregateFunction):
         return accumulator[0]
 
 
-class Rows(Life, TableAggregateFunction):
+class Rows(Life, TableAggregateFunction[Any, Any]):
     def create_accumulator(self) -> Any:
         return []
 

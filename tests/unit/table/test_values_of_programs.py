@@ -14,7 +14,11 @@ import pytest
 
 from headrace.common import Instant, Row, RowKind
 from headrace.core.logical_types import RowType
+from headrace.core.table_columns import from_arrow, to_arrow
 from headrace.errors import HeadraceError, TypeMismatch, Unsupported
+from headrace.operators.functions.session import session_time_zone
+from headrace.operators.table.user_functions import FunctionContext
+from headrace.spark.native.expressions import _body
 from headrace.table import DataTypes, ListView, MapView, Schema, Table, UserDefinedType
 from headrace.table.data_types import DataType
 from headrace.table.expressions import col
@@ -357,3 +361,26 @@ def test_what_a_pandas_aggregate_gives_is_of_the_declared_type() -> None:
     assert given(lambda a, b: Row(q=NOON.date(), p=a.max()), NESTED) == "+U[+I[2, 2024-02-29]]"
     with pytest.raises(HeadraceError, match=r"1\.5\b.* is no INT"):
         given(lambda a, b: a.mean() + (len(a) - 1) * 0.0 + 0.5 * (len(a) == 1), DataTypes.INT())
+
+
+@pytest.mark.parametrize("name", [name for name in TYPES if name != "ROW"])
+def test_native_queries_give_functions_the_same_values(name: str) -> None:
+    type, value = TYPES[name]
+    table, held = table_of(name, value, None), type.logical()
+    given = to_arrow([row[0] for row in table.relation.source._as_rows()], held)  # type: ignore[attr-defined]
+
+    def run(function: Any, result: Any, style: str) -> Any:
+        made = table.select(udf(function, result_type=result, func_type=style)(col("c")))
+        expression = made.relation.expressions[0]  # type: ignore[attr-defined]
+        with session_time_zone("Asia/Tokyo"):
+            body = _body(expression, [held], FunctionContext(None))
+        (found,) = body(iter([given]))
+        return found
+
+    for style in ("general", "pandas", "arrow"):
+        same = run(lambda each: each, type, style)
+        assert same.type == given.type
+        assert from_arrow(same, held) == from_arrow(given, held)
+    seen = run(lambda each: pd.Series([str(each.dtype)] * 2), DataTypes.STRING(), "pandas")
+    # A NULL among whole numbers makes floats of them.
+    assert seen[0].as_py() == {**DTYPES, "TINYINT": "float64"}.get(name, "object")
