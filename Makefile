@@ -13,8 +13,8 @@ WORKERS     ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup java demo test lint types fmt pytest bench peer examples-vs-pyflink docs pictures
-.PHONY: clean
+.PHONY: help setup java demo test lint types fmt pytest bench peer compare examples-vs-pyflink docs
+.PHONY: pictures clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +45,9 @@ bench: setup java ## Run every benchmark (ARGS="stateless memory" runs some)
 	@$(PY) -m bench $(or $(ARGS),all)
 
 peer: $(PEER)/.installed ## Install PyFlink in its own environment, for comparisons
+
+compare: setup java peer ## Run the same cases on PyFlink and headrace (ARGS="joins" runs some)
+	@$(PY) -m compare $(ARGS)
 
 examples-vs-pyflink: setup java peer ## Run PyFlink's examples on both engines and compare
 	@$(PY) scripts/compare_examples.py $(PEER_PY) $(VENV)/bin/headrace $(ARGS)

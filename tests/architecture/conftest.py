@@ -70,6 +70,6 @@ def product(repository: Path) -> list[Module]:
 
 @pytest.fixture(scope="session")
 def everything(repository: Path, product: list[Module]) -> list[Module]:
-    """The modules of the product, its tests, its benchmarks and its scripts."""
-    folders = ("tests", "bench", "examples", "scripts")
+    """The modules of the product, its tests, benchmarks, comparisons and scripts."""
+    folders = ("tests", "bench", "compare", "examples", "scripts")
     return product + [module for folder in folders for module in _read(repository, folder)]

@@ -12,7 +12,7 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _CODE = re.compile(r"`([^`\n]+)`")
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _PATH = re.compile(r"[\w.<>*{}-]+(/[\w.<>*{}-]+)*/?")
-_TOP = ("src", "tests", "docs", "bench", "examples", "scripts", ".ci")
+_TOP = ("src", "tests", "docs", "bench", "compare", "examples", "scripts", ".ci")
 _GENERATED = (".venv", ".peer-venv", "bench/.data", "bench/results")
 
 

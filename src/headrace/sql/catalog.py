@@ -48,6 +48,16 @@ class CatalogFunction:
     resources: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class CatalogModel:
+    """A model: what it takes and gives, and where it is."""
+
+    input_schema: Any
+    output_schema: Any
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+
+
 CatalogObject = CatalogTable | CatalogView
 
 
@@ -152,6 +162,23 @@ class Catalog(ABC):
     def procedure(self, database: str, name: str) -> Any:
         """Something to call with the arguments, that gives rows; None if there is none."""
         return None
+
+    def models(self, database: str) -> Sequence[str]:
+        return []
+
+    def model(self, database: str, name: str) -> CatalogModel | None:
+        return None
+
+    def put_model(self, database: str, name: str, model: CatalogModel) -> None:
+        raise InvalidArgument("the catalog keeps no models")
+
+    def drop_model(self, database: str, name: str) -> None:
+        raise InvalidArgument("the catalog keeps no models")
+
+    def notes(self, database: str, table: str) -> dict[Any, Any]:
+        """What programs say of a table beside what it is: statistics, comments of partitions. Here
+        nobody keeps it."""
+        return {}
 
 
 _ANONYMOUS = "*anonymous_"

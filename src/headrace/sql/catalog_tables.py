@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 from headrace.connectors.tables import find_connector
@@ -116,7 +117,8 @@ def source_of(path: tuple[str, ...], table: CatalogTable, at: object | None = No
         return table.connector
     table = _modern(table, at)
     connector = table.connector or _connector(path, table, at)
-    source: TableSource = connector.source(table, physical_row(table), table.options)
+    with _naming_table(path, at):
+        source: TableSource = connector.source(table, physical_row(table), table.options)
     return source
 
 
@@ -127,8 +129,22 @@ def sink_of(path: tuple[str, ...], table: CatalogTable, at: object | None = None
     table = _modern(table, at)
     connector = table.connector or _connector(path, table, at)
     written = RowType(tuple(each.field for each in written_columns(table)), nullable=False)
-    sink: TableSink = connector.sink(table, written, table.options)
+    with _naming_table(path, at):
+        sink: TableSink = connector.sink(table, written, table.options)
     return sink
+
+
+@contextmanager
+def _naming_table(path: tuple[str, ...], at: object | None) -> Iterator[None]:
+    """A connector knows what is wrong with a table's options, and not whose they are."""
+    try:
+        yield
+    except HeadraceError as error:
+        name = ".".join(path)
+        if name not in error.message:
+            error.message = f"{name}: {error.message}"
+        error.origin = error.origin or at
+        raise
 
 
 def physical_row(table: CatalogTable) -> RowType:

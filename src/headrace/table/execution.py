@@ -28,6 +28,7 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
 from headrace.plan.relational.changelog import Traits, annotated
 from headrace.plan.relational.traversal import walk
+from headrace.spark.dependencies import prepare
 from headrace.spark.native import RULES as NATIVE_RULES
 from headrace.spark.native import Frames, NotNative, named
 from headrace.sql.functions.type_rules import children
@@ -98,6 +99,7 @@ class Execution(Executor):
 
     def optimized(self, relation: Relation) -> Any:
         check_options(self.settings.options, self._told_options)
+        self.settings.hand_over(self.env.configuration)
         if isinstance(relation, Insert) and self.settings.batch:
             relation = replace(relation, conflict=None)  # as in Flink, it has no effect there
         with self.settings.compiling():
@@ -174,7 +176,10 @@ class Execution(Executor):
         )
 
     def frames(self) -> Frames:
-        return Frames(self._session(), NATIVE_RULES)
+        session = self._session()
+        parameters = self.env.config.get_global_job_parameters()
+        brought = prepare(session, self.env._job_settings().dependencies)["brought"]
+        return Frames(session, NATIVE_RULES, parameters, brought)
 
     def _run_native(self, inserts: Sequence[Insert], name: str) -> JobClient:
         frames = self.frames()

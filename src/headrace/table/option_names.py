@@ -24,6 +24,7 @@ USED = frozenset({
     "table.exec.async-scalar.timeout", "table.exec.async-lookup.buffer-capacity",
     "table.exec.async-lookup.timeout", "table.display.max-column-width",
     "table.plan.force-recompile",
+    "table.exec.interval-join.min-cleanup-interval",
 })  # fmt: skip
 _USED_PREFIX = "table.exec.emit."
 
@@ -61,7 +62,7 @@ _TUNING: Mapping[str, str] = {
     "deduplicate.insert-update-after-sensitive-enabled "
     "deduplicate.mini-batch.compact-changes-enabled delta-join.cache-enabled "
     "delta-join.left.cache-size delta-join.right.cache-size disabled-operators "
-    "interval-join.min-cleanup-interval local-hash-agg.adaptive.distinct-value-rate-threshold "
+    "local-hash-agg.adaptive.distinct-value-rate-threshold "
     "local-hash-agg.adaptive.enabled local-hash-agg.adaptive.sampling-threshold "
     "mini-batch.allow-latency mini-batch.enabled mini-batch.size operator-fusion-codegen.enabled "
     "rank.topn-cache-size resource.default-parallelism resource.external-buffer-memory "

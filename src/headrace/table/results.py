@@ -9,7 +9,7 @@ from typing import Any
 from headrace.core.logical_types import Field, RowType
 from headrace.core.rows import Row
 from headrace.core.table_connector import INSERT, KIND_TEXTS
-from headrace.core.table_values import changed_row_maker
+from headrace.core.table_values import COLLECTED, changed_row_maker
 from headrace.datastream.collecting import CloseableIterator
 from headrace.jobs.client import JobClient
 from headrace.table.resolved_schema import ResolvedSchema
@@ -96,7 +96,7 @@ class TableRows(Iterator[Row]):
 
     def __init__(self, changes: Iterator[Change], row: RowType, job: CloseableIterator | None):
         self._changes = changes
-        self._row = changed_row_maker(row)
+        self._row = changed_row_maker(row, COLLECTED)
         self._job = job
 
     def __next__(self) -> Row:

@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headrace.core.config import Configuration, parse_duration
+from headrace.core.older_options import take_over
 from headrace.errors import InvalidArgument
 from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.awaited_calls import USUAL, AwaitedCalls, session_awaited_calls
@@ -34,6 +35,12 @@ class TableSettings:
     """Reads the configuration anew each time: SET may have changed it."""
 
     configuration: Configuration
+    own: Configuration = field(default_factory=Configuration)
+    """What of it is set for tables: it goes before what the stream environment says."""
+
+    def hand_over(self, outer: Configuration) -> None:
+        """Let the stream environment run a query as it is set for tables."""
+        take_over(outer, self.own)
 
     @property
     def as_stream(self) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from headrace.core.config import Configuration
 from headrace.core.logical_types import BIGINT, STRING, Field
 from headrace.datastream.collecting import CloseableIterator
 from headrace.errors import HeadraceError, InvalidQuery, Unsupported
@@ -35,10 +34,10 @@ _NOT_RUN: dict[type[st.Statement], tuple[str, str]] = {
 class StatementRunner:
     """What `execute_sql` does with a parsed statement."""
 
-    def __init__(self, session: TableSession, execution: Execution, configuration: Configuration):
+    def __init__(self, session: TableSession, execution: Execution):
         self.session = session
         self.execution = execution
-        self.configuration = configuration
+        self.configuration = session.settings.configuration
         self.catalog_session = ddl.Session.of(
             session.catalogs, functions=session.functions, schema_of=self._schema_of,
             builtin_names=functions.names,

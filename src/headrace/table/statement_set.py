@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headrace.errors import InvalidQuery, TypeMismatch
+from headrace.errors import InvalidQuery, TypeMismatch, naming_the_caller
 from headrace.graph.relations import Insert
 from headrace.origin import calling_origin
 from headrace.sql import statements as st
@@ -40,10 +40,11 @@ class StatementSet:
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
         """An INSERT statement."""
-        statement = parse_statement(stmt)
-        if not isinstance(statement, st.Insert):
-            raise InvalidQuery("a statement set holds only INSERT", origin=statement.at)
-        self._inserts.append(self._t_env._session.insert(statement))
+        with naming_the_caller():
+            statement = parse_statement(stmt)
+            if not isinstance(statement, st.Insert):
+                raise InvalidQuery("a statement set holds only INSERT", origin=statement.at)
+            self._inserts.append(self._t_env._session.insert(statement))
         return self
 
     def add_insert(

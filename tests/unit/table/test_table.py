@@ -210,6 +210,17 @@ def test_over_windows(timed: Table) -> None:
     assert changes_of(made.select(col("v").sum.over(col("w"))))[-1] == "+I[11]"
 
 
+@pytest.mark.parametrize("order", [col("v"), col("v").desc, col("k")])
+def test_an_over_window_by_a_column_that_is_no_time_is_refused_by_select(
+    timed: Table, order: Any
+) -> None:
+    window = Over.partition_by(col("k")).order_by(order)
+    for each in (window, window.preceding(row_interval(1)), window.preceding(UNBOUNDED_RANGE)):
+        made = timed.over_window(each.alias("w"))
+        with pytest.raises(InvalidQuery, match="an over window is ordered by a time attribute"):
+            made.select(col("v").sum.over(col("w")))
+
+
 def test_windows_of_a_number_of_rows() -> None:
     env = stream_environment()
     stream = env._env.from_collection(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from headrace.core.config import parse_duration
 from headrace.core.logical_types import is_rowtime
 from headrace.core.table_connector import APPEND, RETRACT, ChangelogMode
-from headrace.errors import InvalidQuery
+from headrace.errors import InvalidQuery, TableException
 from headrace.graph.relations import (
     AssignWatermark,
     Correlate,
@@ -272,7 +272,7 @@ def _check_accepted(relation: Insert, kinds: Kinds, accepted: ChangelogMode) -> 
     )
     if refused.insert_only:
         return
-    raise InvalidQuery(
+    raise TableException(
         f"table sink {'.'.join(relation.path)} does not support consuming {refused}, which are "
         f"produced by {operator_name(producer(relation.input))}",
         hint="write to a table that takes updates (one with a PRIMARY KEY whose connector upserts)"

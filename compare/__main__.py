@@ -1,0 +1,97 @@
+"""`python -m compare [--recorded] [THEME ...]`: run themes on both engines and compare.
+
+With `--recorded` PyFlink is not run: headrace is held to what it gave the last time.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from bench.engines import Engine, headrace, pyflink
+from compare.themes import THEMES
+from compare.verdict import (
+    RECORDED,
+    Difference,
+    differences,
+    outlived,
+    read_known,
+    read_outcomes,
+    record,
+    unexpected,
+)
+from headrace.java import ensure_java
+
+RUNNER = Path(__file__).with_name("runner.py")
+WIDTH = 400
+
+
+def main(*words: str) -> int:
+    """The exit status says whether nothing but what is known differs."""
+    themes = [word for word in words if not word.startswith("--")] or list(THEMES)
+    unknown = sorted(set(themes) - set(THEMES))
+    if unknown:
+        raise SystemExit(f"no theme {', '.join(unknown)}; there are {', '.join(THEMES)}")
+    ensure_java()  # Flink needs one as well
+    if "--recorded" not in words:
+        _record(themes)
+    with tempfile.TemporaryDirectory(prefix="compare-") as folder:
+        run_themes(headrace(), Path(folder), themes)
+        return _report(themes, Path(folder))
+
+
+def run_themes(engine: Engine, folder: Path, themes: list[str], *options: str) -> None:
+    """Run themes on an engine, in one process; each leaves a file in the folder."""
+    engine.check()
+    command = [*engine.command, str(RUNNER), str(folder), *options, *themes]
+    log = folder / "log"
+    with log.open("wb") as sink:
+        done = subprocess.run(
+            command,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env=engine.environment(),
+            check=False,
+        )
+    if done.returncode != 0:
+        raise SystemExit(f"{engine.name} failed:\n{log.read_text(errors='replace')[-4000:]}")
+
+
+def _record(themes: list[str]) -> None:
+    with tempfile.TemporaryDirectory(prefix="compare-") as folder:
+        run_themes(pyflink("process"), Path(folder), themes)
+        for theme in themes:
+            outcomes = read_outcomes(Path(folder) / f"{theme}.jsonl")
+            record(outcomes, RECORDED / f"{theme}.jsonl")
+
+
+def _report(themes: list[str], folder: Path) -> int:
+    known = read_known()
+    everything: list[Difference] = []
+    for theme in themes:
+        theirs = read_outcomes(RECORDED / f"{theme}.jsonl")
+        ours = read_outcomes(folder / f"{theme}.jsonl")
+        found = differences(theme, theirs, ours)
+        new = unexpected(found, known)
+        parts = sum(map(len, theirs.values()))
+        everything += found
+        print(
+            f"{theme:<16} {len(theirs):>4} cases {parts:>5} parts"
+            f" {len(found) - len(new):>4} known to differ {len(new):>4} new",
+            flush=True,
+        )
+        for difference in new:
+            print(f"  {difference.place}")
+            print(f"    PyFlink:  {difference.theirs[:WIDTH]}")
+            print(f"    headrace: {difference.ours[:WIDTH]}")
+    gone = outlived(everything, known, set(themes))
+    for pattern in gone:
+        print(f"no longer differs: {pattern}")
+    return 1 if gone or unexpected(everything, known) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,27 @@
+"""What is compared, one module for each theme."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from compare.case import Case
+
+THEMES = (
+    "sink_casts",
+    "casts",
+    "coercions",
+    "over_frames",
+    "joins",
+    "aggregates",
+    "functions",
+    "statements",
+    "python_api",
+    "conversions",
+    "user_functions",
+    "streams",
+)
+
+
+def cases_of(theme: str) -> list[Case]:
+    """The cases of a theme, in the order they run."""
+    return list(import_module(f"compare.themes.{theme}").cases())

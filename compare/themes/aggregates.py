@@ -1,0 +1,96 @@
+"""Aggregates with their types, over inserts and over changes, Top-N, deduplication, sets."""
+
+from __future__ import annotations
+
+from compare.case import Case, Rows, Setting, query
+from compare.expression_cases import expressions
+from compare.kinds_of_values import BOOLEANS, NUMBERS, TEXTS, TIMES
+from compare.texts import read_texts
+
+_SALES = Rows(
+    "sales",
+    "k STRING, item STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts",
+    (
+        "a,x,1,2020-01-01 00:00:00",
+        "a,y,5,2020-01-01 00:00:01",
+        "b,x,3,2020-01-01 00:00:02",
+        "a,x,7,2020-01-01 00:00:03",
+        "b,y,NULL,2020-01-01 00:00:04",
+        "NULL,x,2,2020-01-01 00:00:05",
+        "a,z,5,2020-01-01 00:00:06",
+    ),
+)
+_HERE = Setting((_SALES,))
+_SIDES = "(VALUES (1), (1), (2), (NULL)) AS a (x)", "(VALUES (1), (3), (NULL), (NULL)) AS b (x)"
+_SETS = ("UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL")
+_WINDOWS = {
+    "tumble": "TUMBLE(TABLE sales, DESCRIPTOR(ts), INTERVAL '2' SECOND)",
+    "tumble with offset": (
+        "TUMBLE(TABLE sales, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '1' SECOND)"
+    ),
+    "hop": "HOP(TABLE sales, DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '3' SECOND)",
+    "cumulate": "CUMULATE(TABLE sales, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '6' SECOND)",
+    "session": "SESSION(TABLE sales PARTITION BY k, DESCRIPTOR(ts), INTERVAL '2' SECOND)",
+}
+_LEGACY = {
+    "TUMBLE": "TUMBLE(ts, INTERVAL '2' SECOND)",
+    "HOP": "HOP(ts, INTERVAL '1' SECOND, INTERVAL '3' SECOND)",
+    "SESSION": "SESSION(ts, INTERVAL '2' SECOND)",
+}
+
+
+def cases() -> list[Case]:
+    modes = (_HERE, _HERE.in_batch_mode())
+    texts = read_texts("aggregates")
+    calls = texts.pop("calls")
+    queries = [
+        query(f"{name}, {setting.mode}", lines[0], setting)
+        for name, lines in texts.items()
+        for setting in modes
+    ]
+    return [*_typed(calls), *queries, *_sets(), *_windows()]
+
+
+def _typed(calls: list[str]) -> list[Case]:
+    found = []
+    batch = Setting().in_batch_mode()
+    for kind in (*BOOLEANS, *NUMBERS, *TEXTS, *TIMES):
+        name = f"of {kind.sql}"
+        found.append(expressions(name, calls, source=kind.source(), setting=batch, core=True))
+    return found
+
+
+def _sets() -> list[Case]:
+    left, right = _SIDES
+    found = []
+    for word in _SETS:
+        text = f"SELECT x FROM {left} {word} SELECT x FROM {right}"
+        modes = (Setting(), Setting().in_batch_mode())
+        found += [query(f"{word}, {mode.mode}", text, mode, final=True) for mode in modes]
+    return found
+
+
+def _windows() -> list[Case]:
+    found = []
+    for setting in (_HERE, _HERE.in_batch_mode()):
+        for name, window in _WINDOWS.items():
+            rows = f"SELECT k, v, window_start, window_end, window_time FROM TABLE({window})"
+            sums = (
+                "SELECT k, window_start, window_end, SUM(v) AS s, COUNT(*) AS n"
+                f" FROM TABLE({window}) GROUP BY k, window_start, window_end"
+            )
+            tops = (
+                "SELECT k, v, window_end FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY"
+                " window_start, window_end ORDER BY v DESC, ts) AS rn"
+                f" FROM TABLE({window})) WHERE rn <= 1"
+            )
+            found.append(query(f"{name} rows, {setting.mode}", rows, setting))
+            found.append(query(f"{name} sums, {setting.mode}", sums, setting))
+            found.append(query(f"{name} top, {setting.mode}", tops, setting))
+        for name, group in _LEGACY.items():
+            text = (
+                f"SELECT k, {name}_START({group.partition('(')[2]} AS ws, COUNT(*) AS n"
+                f" FROM sales GROUP BY k, {group}"
+            )
+            found.append(query(f"GROUP BY {name}, {setting.mode}", text, setting))
+    return found

@@ -1,0 +1,64 @@
+"""What operators make of two types: comparisons, arithmetic, CASE, and what they refuse."""
+
+from __future__ import annotations
+
+from compare.case import NOTHING, Case, query
+from compare.expression_cases import expressions
+from compare.kinds_of_values import EVERY, Kind
+from compare.texts import read_texts
+
+_OPERATORS = ("=", "<", "+", "-", "*", "/", "%")
+_ROW = (
+    "(VALUES (TRUE, 1, '1', DATE '2020-01-01', TIMESTAMP '2020-01-01 10:00:00', TIME '10:00:00',"
+    " CAST(1.5 AS DOUBLE))) AS t (b, i, s, d, t, ti, f)"
+)
+
+
+def cases() -> list[Case]:
+    texts = read_texts("coercions")
+    edges = texts["edges"]
+    return [
+        *(_pairs(kind) for kind in EVERY),
+        expressions("edges", edges, source=_ROW, core=True),
+        expressions("edges in batch mode", edges, source=_ROW, setting=NOTHING.in_batch_mode()),
+        expressions("literals", texts["literals"], core=True),
+        *_values(),
+    ]
+
+
+def _pairs(kind: Kind) -> Case:
+    """A value of the type with one of every type, so that its part names both."""
+    left = f"CAST({kind.values[1] if len(kind.values) > 1 else kind.values[0]} AS {kind.sql})"
+    texts = []
+    for other in EVERY:
+        right = f"CAST({other.values[0]} AS {other.sql})"
+        if other.values[0] == "0":
+            right = f"CAST(2 AS {other.sql})"
+        texts += [f"{left} {operator} {right}" for operator in _OPERATORS]
+        texts.append(f"COALESCE({left}, {right})")
+    return expressions(f"{kind.sql} and every type", texts)
+
+
+def _values() -> list[Case]:
+    rows = {
+        "int and decimal": "(1), (1.5)",
+        "int and text": "(1), ('a')",
+        "null first": "(NULL), (1)",
+        "texts of two lengths": "('a'), ('bcd')",
+        "date and timestamp": "(DATE '2020-01-01'), (TIMESTAMP '2020-01-01 00:00:00')",
+        "tiny and big": "(CAST(1 AS TINYINT)), (CAST(2 AS BIGINT))",
+        "float and decimal": "(CAST(1 AS FLOAT)), (1.5)",
+        "arrays": "(ARRAY[1]), (ARRAY[1.5])",
+        "rows": "(ROW(1, 'a')), (ROW(2, 'bc'))",
+        "only null": "(NULL)",
+        "boolean and int": "(TRUE), (1)",
+    }
+    made = [
+        query(f"VALUES of {n}", f"SELECT * FROM (VALUES {v}) AS t (x)") for n, v in rows.items()
+    ]
+    union = [
+        query(f"UNION of {n}", "SELECT " + " UNION ALL SELECT ".join(v.strip("()").split("), (")))
+        for n, v in rows.items()
+        if n not in ("rows", "only null")
+    ]
+    return [*made, *union]

@@ -1,0 +1,28 @@
+"""headrace gives what PyFlink gave: the core of the recorded comparison, in one process."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.engines import headrace
+from compare.__main__ import run_themes
+from compare.themes import THEMES
+from compare.verdict import RECORDED, differences, read_known, read_outcomes, unexpected
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """What headrace gives for the core of every theme."""
+    folder = tmp_path_factory.mktemp("outcomes")
+    run_themes(headrace(), folder, list(THEMES), "--core")
+    return {theme: read_outcomes(folder / f"{theme}.jsonl") for theme in THEMES}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", THEMES)
+def test_headrace_gives_what_pyflink_gave(outcomes, theme):
+    theirs = read_outcomes(RECORDED / f"{theme}.jsonl")
+    assert set(outcomes[theme]) <= set(theirs), "record new cases with `make compare`"
+    new = unexpected(differences(theme, theirs, outcomes[theme]), read_known())
+    told = [f"{d.place}\n  PyFlink:  {d.theirs}\n  headrace: {d.ours}" for d in new]
+    assert not new, "\n".join(told)

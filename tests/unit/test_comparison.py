@@ -1,0 +1,91 @@
+"""The comparison with PyFlink itself: what it calls a difference, and what it lets pass."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from compare.case import final_rows
+from compare.describing import describe
+from compare.themes import THEMES, cases_of
+from compare.verdict import (
+    RECORDED,
+    Difference,
+    Known,
+    differences,
+    outlived,
+    read_known,
+    read_outcomes,
+    unexpected,
+)
+from headrace import shim
+from headrace.common import Row
+
+
+@pytest.fixture
+def served_as_pyflink() -> Iterator[None]:
+    already = shim.is_installed()
+    shim.install()
+    yield
+    if not already:
+        shim.uninstall()
+
+
+def test_each_known_difference_stands_on_the_page_of_differences(repository):
+    page = (repository / "docs" / "flink-differences.head.md").read_text(encoding="utf-8")
+    words = " ".join(page.split())
+    missing = [known.page for known in read_known() if known.page not in words]
+    assert not missing
+
+
+def test_each_known_difference_has_a_reason_and_places():
+    assert all(known.reason and known.places for known in read_known())
+
+
+@pytest.mark.usefixtures("served_as_pyflink")
+def test_all_cases_have_names_of_their_own_and_are_recorded():
+    for theme in THEMES:
+        names = [case.name for case in cases_of(theme)]
+        assert len(names) == len(set(names)), theme
+        assert set(read_outcomes(RECORDED / f"{theme}.jsonl")) == set(names), theme
+
+
+def test_what_differs_in_a_part_is_named_with_its_place():
+    found = differences("t", {"c": {"x": "1", "y": ["2"]}}, {"c": {"x": "1", "y": ["3"], "z": "4"}})
+    assert found == [
+        Difference("t: c / y", "2", "3"),
+        Difference("t: c / z", "(not there)", "4"),
+    ]
+
+
+def test_a_case_that_only_one_engine_ran_is_not_compared():
+    assert differences("t", {"c": {"x": "1"}}, {}) == []
+
+
+def test_a_known_difference_passes_and_one_that_is_gone_does_not():
+    found = [Difference("t: c / x", "1", "2")]
+    known = [Known(("t: c / *", "t: gone / x", "u: other / x"), "why", "page")]
+    assert unexpected(found, known) == []
+    assert outlived(found, known, {"t"}) == ["t: gone / x"]
+    assert unexpected([Difference("t: d / x", "1", "2")], known) != []
+
+
+def test_values_are_told_apart_by_their_types():
+    texts = [describe(value) for value in (1, 1.0, True, "1", b"1", None, [1], (1,), {"a": 1})]
+    assert len(set(texts)) == len(texts)
+    assert describe(Row(1, "a")) != describe(Row(x=1, y="a"))
+    assert describe(object()) == "object"
+
+
+def test_changes_leave_what_was_not_taken_back():
+    assert final_rows(["+I 1", "-U 1", "+U 2", "+I 3", "-D 3"]) == ["2"]
+
+
+def test_recorded_outcomes_hold_no_path_of_a_machine():
+    for file in sorted(RECORDED.glob("*.jsonl")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            text = json.dumps(json.loads(line), ensure_ascii=False)
+            assert "/tmp/" not in text
+            assert " at 0x" not in text
