@@ -96,7 +96,7 @@ class OnlyNative(Expressions):
 def native(session: SparkSession, expression: Expression) -> str | None:
     """Its text, if nothing in it runs in Python."""
     try:
-        return OnlyNative(session).text(expression)
+        return OnlyNative(session, {}).text(expression)
     except NotNative:
         return None
 
