@@ -13,7 +13,7 @@ from headrace.operators.functions import comparison
 from headrace.sql.functions.conversion import cast
 from headrace.sql.functions.parameters import ANY
 from headrace.sql.functions.row import FunctionRow, Nullability, example, of, signature
-from headrace.sql.functions.type_rules import comparison_type, needs_no_cast
+from headrace.sql.functions.type_rules import comparison_type, needs_no_cast, reads_text
 
 _SPARK_COMPARES = (
     lt.BooleanType, *lt.INTEGERS, lt.DoubleType, lt.DecimalType, lt.DateType, *lt.CHARACTERS,
@@ -49,6 +49,18 @@ def _compared_as(argument: Expression, shared: LogicalType) -> Expression:
     if needs_no_cast(argument.type, shared):
         return argument
     return cast(argument, shared.with_nullable(argument.type.nullable))
+
+
+def _like_the_first(arguments: Sequence[Expression]) -> Sequence[Expression] | None:
+    """Of IN: where text meets another type, what is listed becomes the type of what is sought."""
+    sought = arguments[0].type
+    listed = [
+        cast(one, sought.with_nullable(one.type.nullable))
+        if reads_text(sought, one.type) or reads_text(one.type, sought)
+        else one
+        for one in arguments[1:]
+    ]
+    return alike([arguments[0], *listed])
 
 
 def _ordered(arguments: Sequence[Expression]) -> Sequence[Expression] | None:
@@ -156,7 +168,7 @@ def _listed(
     return FunctionRow(
         names=(name,),
         doc=doc,
-        signatures=(signature(ANY, ANY, rest=(ANY,), prepare=alike),),
+        signatures=(signature(ANY, ANY, rest=(ANY,), prepare=_like_the_first),),
         result=BOOLEAN,
         meaning=meaning,
         strict=False,

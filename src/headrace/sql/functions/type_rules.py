@@ -188,11 +188,21 @@ def as_decimal(type: LogicalType) -> lt.DecimalType:
     return lt.DecimalType(_INTEGER_DIGITS[type.__class__], 0, nullable=type.nullable)
 
 
+_READ_FROM_TEXT = (lt.BooleanType, *lt.NUMERIC, *lt.DATETIMES)
+
+
+def reads_text(type: LogicalType, other: LogicalType) -> bool:
+    """Whether text of the one type is read as the other when they are compared."""
+    return isinstance(type, lt.CHARACTERS) and isinstance(other, _READ_FROM_TEXT)
+
+
 def comparison_type(left: LogicalType, right: LogicalType) -> LogicalType | None:
-    """The type two values are compared as: text is read as a date or time if it meets one."""
+    """The type two values are compared as: text is read as what it meets, a number as a BIGINT or
+    what has room for one."""
     for one, other in ((left, right), (right, left)):
-        if isinstance(one, lt.CHARACTERS) and isinstance(other, lt.DATETIMES):
-            return lt.materialized(other)
+        if reads_text(one, other):
+            numeric = isinstance(other, lt.NUMERIC)
+            return common_type((other, lt.BIGINT)) if numeric else lt.materialized(other)
         if isinstance(one, lt.DateType) and isinstance(other, lt.TIMESTAMPS):
             return None
     return common_type((left, right))
