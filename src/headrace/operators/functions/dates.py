@@ -10,7 +10,7 @@ SECOND_NANOS = 1_000_000_000
 MILLI_NANOS = 1_000_000
 DAY_NANOS = 86_400 * SECOND_NANOS
 _EPOCH_ORDINAL = 719_163
-_TIME = re.compile(r"\d*?(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?", re.ASCII)
+_TIME = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?", re.ASCII)
 _TIMESTAMP = re.compile(
     r"(\d{4,})-(\d{1,2})-(\d{1,2})(?: (\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{0,9}))?)?", re.ASCII
 )
