@@ -14,9 +14,9 @@ import pytest
 from headrace.core import logical_types as lt
 from headrace.core.expressions import Expression
 from headrace.core.logical_types import Field, LogicalType
+from headrace.core.numbers import single
 from headrace.errors import HeadraceError
 from headrace.operators.functions import dates
-from headrace.operators.functions.numbers import single
 from headrace.operators.table.compiled import compiled_value
 from headrace.sql.expressions import resolve_text
 from headrace.sql.types import parse_type
