@@ -13,7 +13,8 @@ _PACKAGE = str(Path(__file__).resolve().parent)
 _EXAMPLES = str(Path(_PACKAGE) / "examples")
 _STANDARD_LIBRARY = str(Path(os.__file__).resolve().parent)
 _INSTALLED = ("/site-packages/", "/dist-packages/")
-_ENGINE = ("<frozen", "<compiled expression>", "/pyspark/", "/py4j/", "/cloudpickle/")
+_COMPILED = (".pyx", ".pxi")  # Cython names its sources, which lie nowhere
+_ENGINE = ("<frozen", "/pyspark/", "/py4j/", "/cloudpickle/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ def _is_anyones(file: str) -> bool:
         return False
     if file.startswith(_STANDARD_LIBRARY) and not _is_installed(file):
         return False
-    return not any(part in file for part in _ENGINE)
+    return not (any(part in file for part in _ENGINE) or file.endswith(_COMPILED))
 
 
 def _is_installed(file: str) -> bool:

@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 
 from headrace.core import logical_types as lt
 from headrace.core.expressions import Expression, Literal
+from headrace.core.given_values import from_python
 from headrace.core.logical_types import BIGINT, BOOLEAN, DATE, DOUBLE, FLOAT, INT, STRING, TINYINT
-from headrace.core.table_values import from_python, nullable
+from headrace.core.table_values import nullable
 from headrace.errors import InvalidQuery
 from headrace.operators.functions.dates import read_timestamp
 from headrace.operators.table.compiled import compiled_value

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
 
-from headrace.common import Row, RowKind
-from headrace.table import DataTypes, EnvironmentSettings, ScalarFunction, Table, TableEnvironment
+from headrace.common import Instant, Row, RowKind
+from headrace.sql.types import parse_type
+from headrace.table import (
+    AggregateFunction,
+    DataTypes,
+    EnvironmentSettings,
+    ScalarFunction,
+    Table,
+    TableEnvironment,
+)
 from headrace.table.expressions import col, lit
+from headrace.table.type_mapping import data_type_of
 from headrace.table.udf import udaf, udf, udtf
 
 
@@ -39,7 +50,7 @@ async def marked(text: str) -> str:
 
 class Opened(ScalarFunction):
     def open(self, function_context: Any) -> None:
-        self.start = 100
+        self.start = int(function_context.get_job_parameter("start", "0"))
 
     def eval(self, number: int) -> int:
         return self.start + number
@@ -51,6 +62,7 @@ def table(request: pytest.FixtureRequest) -> Table:
     env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     env.get_config().set("headrace.table.changes", request.param)
     env.get_config().set("parallelism.default", "2")
+    env.get_config().set("pipeline.global-job-parameters", "start:100")
     return env.from_pandas(pd.DataFrame({"i": [1, 2, 3], "s": ["x", "y", "x"]}))
 
 
@@ -78,6 +90,63 @@ def test_rows_and_tables_of_functions(table: Table) -> None:
     assert rows(made) == [(2, "xx"), (4, "yy"), (6, "xx")]
     repeated = udtf(lambda n: range(n), result_types="BIGINT")
     assert len(rows(table.join_lateral(repeated(col("i")).alias("k")))) == 6
+
+
+class Largest(AggregateFunction):
+    """The largest of a group's numbers, beyond what it was opened with."""
+
+    def open(self, function_context: Any) -> None:
+        self.start = int(function_context.get_job_parameter("start", "0"))
+
+    def create_accumulator(self) -> Any:
+        return []
+
+    def accumulate(self, accumulator: Any, *args: Any) -> None:
+        accumulator.append(args[0].max())
+
+    def get_value(self, accumulator: Any) -> Any:
+        return accumulator[0] + self.start
+
+
+def test_pandas_aggregates_are_opened(table: Table) -> None:
+    largest = udaf(Largest(), result_type="BIGINT", func_type="pandas")
+    found = {row[0]: row[1] for row in table.group_by(col("s")).select(
+        col("s"), largest(col("i"))).execute().collect()}  # fmt: skip
+    assert found == {"x": 103, "y": 102}
+
+
+def test_values_of_every_type_reach_functions_the_same_way(table: Table) -> None:
+    env = table._t_env
+    env.get_config().set("table.local-time-zone", "Asia/Tokyo")
+    noon = datetime.datetime(2024, 2, 29, 12, 0, 0, 123000)
+    given = {
+        "TIME(3)": noon.time(), "TIMESTAMP(3)": noon, "TIMESTAMP(9)": noon,
+        "TIMESTAMP_LTZ(3)": noon, "DATE": noon.date(), "BYTES": b"x", "FLOAT": 1.5,
+    }  # fmt: skip
+    fields = [
+        DataTypes.FIELD(f"c{at}", data_type_of(parse_type(name))) for at, name in enumerate(given)
+    ]
+    typed = env.from_elements([tuple(given.values())], DataTypes.ROW(fields))
+    names = [field.name for field in fields]
+    shown = udf(lambda value: repr(value), result_type="STRING")
+    dtype = udf(lambda s: pd.Series([str(s.dtype)]), result_type="STRING", func_type="pandas")
+    same = [
+        udf(lambda s: s, result_type=field.data_type, func_type="pandas")(col(field.name))
+        for field in fields
+    ]
+    made = typed.select(*map(shown, map(col, names)), *map(dtype, map(col, names)), *same)
+    (row,) = made.execute().collect()
+    width = len(fields)
+    zoned = datetime.datetime(2024, 2, 29, 21, 0, 0, 123000, ZoneInfo("Asia/Tokyo"))
+    python = [*given.values()]
+    python[3] = zoned
+    assert list(row[:width]) == [repr(value) for value in python]
+    assert list(row[width : 2 * width]) == [
+        "object", "datetime64[ms]", "datetime64[ns]", "datetime64[ms, Asia/Tokyo]", "object",
+        "object", "float32",
+    ]  # fmt: skip
+    assert list(row[2 * width :]) == [*python[:3], Instant(1709208000, 123000000), *python[4:]]
+    assert not hasattr(row, "_fields")
 
 
 def test_aggregates_end_at_the_same_rows(table: Table) -> None:

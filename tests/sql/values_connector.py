@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace.connectors.tables.rows import RowsByKey
 from headrace.connectors.tables.sinks import PrintSink
+from headrace.core.given_values import from_python
 from headrace.core.logical_types import (
     STRING,
     ArrayType,
@@ -34,7 +35,6 @@ from headrace.core.table_connector import (
     TableSink,
     TableSource,
 )
-from headrace.core.table_values import from_python
 from headrace.operators.functions.casting import conversion
 from headrace.sql.types import parse_type
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from headrace.common import Types
@@ -47,3 +48,11 @@ def test_code_that_nobody_wrote_is_not_the_users() -> None:
     namespace = {"__name__": "__main__", "calling_origin": calling_origin}
     exec(compile("found = calling_origin()", "<stdin>", "exec"), namespace)
     assert str(namespace["found"]).startswith("<stdin>:1")
+
+
+def test_the_sources_of_compiled_packages_are_not_the_users() -> None:
+    with pytest.raises(pa.ArrowInvalid) as raised:
+        pa.array(["a"], pa.int64())
+    origin = raising_origin(raised.value.__traceback__)
+    assert origin is not None
+    assert origin.code == 'pa.array(["a"], pa.int64())'

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.core.bulk_check import fits
-from headrace.core.keys import SubtaskOfKey
+from headrace.core.keys import SubtaskOfKey, hashable_key
 from headrace.core.operator import Batch
 from headrace.core.types import TypeInformation
 from headrace.core.user_code import apply_all
@@ -124,11 +124,12 @@ class Hash(Exchange):
             keys = apply_all(select, batch.values, "key selector")
             if kind is not None and coerce is not None and not fits(kind, keys):
                 keys = apply_all(coerce, keys, "key selector")
-            batch = Batch(batch.values, batch.timestamps, keys, plain=batch.plain)
             try:
                 targets = list(map(owner.__getitem__, keys))
-            except TypeError as error:
-                raise _unusable_key(keys, error) from error
+            except TypeError:
+                keys = list(map(hashable_key, keys))
+                targets = _targets(owner, keys)
+            batch = Batch(batch.values, batch.timestamps, keys, plain=batch.plain)
             return _by_target(batch, targets, parallelism)
 
         return split
@@ -175,6 +176,13 @@ def _by_target(batch: Batch, targets: list[int], parallelism: int) -> Parts:
                     plain=batch.plain,
                 ),
             )
+
+
+def _targets(owner: SubtaskOfKey, keys: list[Any]) -> list[int]:
+    try:
+        return list(map(owner.__getitem__, keys))
+    except TypeError as error:
+        raise _unusable_key(keys, error) from error
 
 
 def _unusable_key(keys: list[Any], error: TypeError) -> TypeMismatch:

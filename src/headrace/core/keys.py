@@ -15,7 +15,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 from zlib import crc32
 
-from headrace.core.rows import Row
+from headrace.core.rows import Row, named_row
 from headrace.errors import TypeMismatch
 
 DEFAULT_MAX_PARALLELISM = 128
@@ -47,6 +47,44 @@ def _parts(*parts: Any) -> int:
     return combined
 
 
+class ListKey(list[Any]):
+    """A list as a key, which nobody may change."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ListKey, (list(self),)
+
+
+class DictKey(dict[Any, Any]):
+    """A dictionary as a key, which nobody may change."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DictKey, (dict(self),)
+
+
+def hashable_key(key: Any) -> Any:
+    """A key with the lists, dictionaries and sets in it as something that can be looked up."""
+    match key:
+        case list():
+            return ListKey(map(hashable_key, key))
+        case dict():
+            return DictKey({name: hashable_key(part) for name, part in key.items()})
+        case set():
+            return frozenset(key)
+        case tuple():
+            parts = list(map(hashable_key, key))
+            same = all(new is old for new, old in zip(parts, key, strict=True))
+            return key if same else tuple(parts)
+        case Row():
+            return named_row(key._names, list(map(hashable_key, key)), key.get_row_kind())
+    return key
+
+
 _HASHES: dict[type, Callable[[Any], int]] = {
     str: lambda key: crc32(key.encode("utf-8", "surrogatepass")),
     bytes: crc32,
@@ -58,6 +96,8 @@ _HASHES: dict[type, Callable[[Any], int]] = {
     type(None): lambda key: _NONE,
     tuple: lambda key: _parts(*key),
     Row: lambda key: _parts(*key),
+    ListKey: lambda key: _parts(*key),
+    DictKey: lambda key: sum(map(stable_hash, key.items())),
     frozenset: lambda key: sum(map(stable_hash, key)),
     datetime.datetime: lambda key: crc32(
         (key if key.tzinfo is None else key.astimezone(datetime.UTC)).isoformat().encode()

@@ -20,9 +20,9 @@ _LEAST_NORMAL = 2.0**-126
 """Below it, numbers lie so far apart that fewer digits tell them."""
 
 
-def rescaled(value: Decimal, scale: int) -> Decimal:
-    """With so many digits after the point, rounded half up."""
-    return WIDE.quantize(value, QUANTA[scale])
+def rescaled(value: Decimal, scale: int, rounding: str = ROUND_HALF_UP) -> Decimal:
+    """With so many digits after the point."""
+    return value.quantize(QUANTA[scale], rounding, WIDE)
 
 
 def single(value: float) -> float:

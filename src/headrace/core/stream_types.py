@@ -106,11 +106,11 @@ def stream_type_of(type: lt.LogicalType) -> TypeInformation | None:
         case lt.DecimalType():
             return Types.BIG_DEC()
         case lt.DateType():
-            return Types.SQL_DATE()
+            return LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_DATE)
         case lt.TimeType():
-            return Types.SQL_TIME()
+            return LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_TIME)
         case lt.TimestampType():
-            return Types.SQL_TIMESTAMP()
+            return LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME)
         case lt.LocalZonedTimestampType():
             return Types.INSTANT()
         case lt.BinaryType() | lt.VarBinaryType():

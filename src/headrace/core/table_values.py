@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 
 from headrace.core.logical_types import (
@@ -27,7 +26,7 @@ from headrace.core.logical_types import (
     VarBinaryType,
     YearMonthIntervalType,
 )
-from headrace.core.numbers import rescaled, shortest_digits, single
+from headrace.core.numbers import shortest_digits
 from headrace.core.printing import java_text
 from headrace.core.rows import Row, RowKind, named_row
 from headrace.core.table_connector import KIND_TEXTS
@@ -152,76 +151,6 @@ def _dict_with(key: Convert, value: Convert) -> Convert:
 
 def _time_of(millis: int) -> datetime.time:
     return (EPOCH + datetime.timedelta(milliseconds=millis)).time()
-
-
-def from_python(type: LogicalType) -> Convert | None:
-    """From a value that is not None, as programs have it, to its internal form."""
-    match type:
-        case DateType():
-            return _days
-        case TimeType():
-            return _milliseconds_of_day
-        case TimestampType() | LocalZonedTimestampType():
-            return _nanoseconds
-        case DayTimeIntervalType():
-            return _milliseconds
-        case FloatType():
-            return lambda value: single(float(value))
-        case DoubleType():
-            return float
-        case BooleanType():
-            return bool
-        case DecimalType(scale=scale):
-            return lambda value: rescaled(Decimal(str(value)), scale)
-        case BinaryType() | VarBinaryType():
-            return bytes
-        case ArrayType(element=element):
-            return _tuple_with(nullable(from_python(element)))
-        case MapType(key=key, value=value):
-            return _dict_with(nullable(from_python(key)), nullable(from_python(value)))
-        case MultisetType(element=element):
-            return _dict_with(nullable(from_python(element)), _same)
-        case RowType(fields=fields):
-            return _row_with(type.names, [nullable(from_python(field.type)) for field in fields])
-    return None
-
-
-def _row_with(names: Sequence[str], parts: Sequence[Convert]) -> Convert:
-    def row(value: Any) -> tuple[Any, ...]:
-        if isinstance(value, dict):
-            value = [value.get(name) for name in names]
-        return tuple(part(item) for part, item in zip(parts, value, strict=True))
-
-    return row
-
-
-def _days(value: Any) -> int:
-    if isinstance(value, int):
-        return value
-    return int(value.toordinal()) - EPOCH_DAY
-
-
-def _milliseconds_of_day(value: Any) -> int:
-    if isinstance(value, int):
-        return value
-    seconds = value.hour * 3600 + value.minute * 60 + value.second
-    return int(seconds * 1000 + value.microsecond // 1000)
-
-
-def _milliseconds(value: Any) -> int:
-    return value if isinstance(value, int) else value // datetime.timedelta(milliseconds=1)
-
-
-def _nanoseconds(value: Any) -> int:
-    if isinstance(value, int):
-        return value
-    if isinstance(value, Instant):
-        return value.seconds * _NANOS + value.nanos
-    if not isinstance(value, datetime.datetime):
-        value = datetime.datetime.combine(value, datetime.time())
-    if value.tzinfo is not None:
-        value = value.astimezone(_UTC).replace(tzinfo=None)
-    return int((value - EPOCH) // datetime.timedelta(microseconds=1)) * 1000
 
 
 def change_text(record: Sequence[Any], types: Sequence[LogicalType]) -> str:

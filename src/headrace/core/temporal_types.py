@@ -142,8 +142,8 @@ class LocalTimeTypeInfo(TypeInformation):
         kinds = LocalTimeTypeInfo.TimeType
         read = {
             kinds.LOCAL_DATE: _date,
-            kinds.LOCAL_TIME: _time_of_day,
-            kinds.LOCAL_DATE_TIME: _timestamp,
+            kinds.LOCAL_TIME: _local_time,
+            kinds.LOCAL_DATE_TIME: _local_date_time,
         }[self.time_type]
         return _checked(self.label(), read)
 
@@ -176,7 +176,15 @@ def _date(value: Any) -> datetime.date | None:
     return value if isinstance(value, datetime.date) else None
 
 
-# Flink carries times to the millisecond: what is finer is cut off.
+def _local_time(value: Any) -> datetime.time | None:
+    return value.replace(tzinfo=None) if isinstance(value, datetime.time) else None
+
+
+def _local_date_time(value: Any) -> datetime.datetime | None:
+    return value.replace(tzinfo=None) if isinstance(value, datetime.datetime) else None
+
+
+# Flink carries times of SQL to the millisecond: what is finer is cut off.
 def _time_of_day(value: Any) -> datetime.time | None:
     if not isinstance(value, datetime.time):
         return None

@@ -9,8 +9,9 @@ from decimal import Decimal
 from typing import Any
 
 from headrace.core import logical_types as lt
+from headrace.core.given_values import from_python
 from headrace.core.rows import Row
-from headrace.core.table_values import from_python, nullable
+from headrace.core.table_values import nullable
 from headrace.core.time import Instant
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.core import logical_types as lt
+from headrace.core.given_values import from_python
 from headrace.core.logical_types import Field
 from headrace.core.rows import Row
 from headrace.core.stream_types import logical_type_of_stream
@@ -19,7 +20,7 @@ from headrace.core.table_connector import (
     TableSource,
     WatermarkText,
 )
-from headrace.core.table_values import from_python, nullable
+from headrace.core.table_values import nullable
 from headrace.core.types import PickledBytesTypeInfo, TypeInformation
 from headrace.errors import InvalidArgument, InvalidQuery
 from headrace.graph.relations import Relation, Scan

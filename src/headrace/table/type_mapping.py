@@ -117,7 +117,7 @@ _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
 def logical_type_of_arrow(type: pa.DataType) -> lt.LogicalType:
-    """The column type of an Arrow column."""
+    """The column type of an Arrow column; of a timestamp with a zone, that of its time in UTC."""
     for fits, logical in _ARROW:
         if fits(type):
             return logical
@@ -126,8 +126,7 @@ def logical_type_of_arrow(type: pa.DataType) -> lt.LogicalType:
     if pa.types.is_time(type):
         return lt.TimeType(_DIGITS[type.unit])
     if pa.types.is_timestamp(type):
-        digits = _DIGITS[type.unit]
-        return lt.TimestampType(digits) if type.tz is None else lt.LocalZonedTimestampType(digits)
+        return lt.TimestampType(_DIGITS[type.unit])
     if pa.types.is_map(type):
         return lt.MapType(
             logical_type_of_arrow(type.key_type), logical_type_of_arrow(type.item_type)

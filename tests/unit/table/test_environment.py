@@ -110,7 +110,7 @@ def test_data_frames(env: TableEnvironment) -> None:
         env.from_pandas(frame, ["p"])
     with pytest.raises(TypeMismatch, match="is no DataFrame"):
         env.from_pandas([1])
-    with pytest.raises(TypeMismatch, match="cannot be INT"):
+    with pytest.raises(TypeMismatch, match=r"a cannot be STRING: Expected a string .* got int64"):
         env.from_pandas(frame, [DataTypes.STRING(), DataTypes.INT()])
 
 

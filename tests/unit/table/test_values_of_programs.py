@@ -6,20 +6,27 @@ import array
 import datetime
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from headrace.common import Instant, Row, RowKind
 from headrace.core.logical_types import RowType
-from headrace.errors import TypeMismatch, Unsupported
-from headrace.table import DataTypes, ListView, MapView, Table, UserDefinedType
+from headrace.errors import HeadraceError, TypeMismatch, Unsupported
+from headrace.table import DataTypes, ListView, MapView, Schema, Table, UserDefinedType
 from headrace.table.data_types import DataType
 from headrace.table.expressions import col
 from headrace.table.results import TableResult
 from headrace.table.row_frames import data_frame
 from headrace.table.udf import udaf, udf
-from tests.unit.table.in_process import changes_of, table_environment
+from tests.unit.table.in_process import (
+    changes_of,
+    printed_by,
+    stream_environment,
+    table_environment,
+)
 
 NOON = datetime.datetime(2024, 2, 29, 12, 30, 15, 123456)
 NESTED = DataTypes.ROW(
@@ -242,3 +249,80 @@ def test_objects_of_user_defined_types_are_columns() -> None:
     assert kind.from_sql_type([1.0, 2.0]).y == 2.0
     with pytest.raises(Unsupported, match=r"UserDefinedType has no method sql_type\(\)"):
         UserDefinedType.sql_type()
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_type_to_a_stream_and_back(name: str) -> None:
+    type, value = TYPES[name]
+    env = stream_environment()
+    row = DataTypes.ROW([DataTypes.FIELD("c", type)])
+    stream = env.to_data_stream(env.from_elements([(value,), (None,)], row))
+    schema = Schema.new_builder().column("c", type).build()
+    assert changes_of(env.from_data_stream(stream, schema)) == [as_text(name), "+I[null]"]
+    seen = stream.map(lambda given: repr(given.c))
+    seen.print()
+    shown = {
+        "DECIMAL": Decimal("12345678901234567890.500000000000000000"),
+        "TIMESTAMP_LTZ(3)": Instant(1709209815, 123000000),
+        "TIMESTAMP_LTZ(9)": Instant(1709209815, 123456000),
+        "ROW": Row(p=1, q=NOON.date()),
+    }
+    assert printed_by(env) == [repr(shown.get(name, value)), "None"]
+
+
+WRONG: list[tuple[Any, Any]] = [
+    (DataTypes.TINYINT(), 300), (DataTypes.INT(), b"1"), (DataTypes.BIGINT(), "5"),
+    (DataTypes.BIGINT(), 2**70), (DataTypes.STRING(), 5), (DataTypes.DOUBLE(), "1.5"),
+    (DataTypes.BYTES(), 5), (DataTypes.DATE(), 5), (DataTypes.TIME(), 5),
+    (DataTypes.TIMESTAMP(3), 5), (DataTypes.DECIMAL(5, 2), "x"),
+    (DataTypes.DECIMAL(5, 2), Decimal("12345.6")), (DataTypes.BOOLEAN(), "true"), (NESTED, Row(1)),
+    (DataTypes.ARRAY(DataTypes.INT()), ["a"]), (NESTED, Row("x", None)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("type", "value"), WRONG)
+def test_a_result_that_is_not_of_the_declared_type_is_refused(type: Any, value: Any) -> None:
+    table = table_environment().from_elements([(1,)], ["a"])
+    function = udf(lambda _: value, result_type=type)
+    with pytest.raises(HeadraceError, match="is no "):
+        changes_of(table.select(function(col("a"))))
+
+
+def test_results_of_numpy_are_plain_values() -> None:
+    table = table_environment().from_elements([(1,)], ["a"])
+    seen = udf(lambda *values: repr(values), result_type=DataTypes.STRING())
+    whole = udf(lambda a: np.int64(a), result_type=DataTypes.BIGINT())
+    text = udf(lambda a: np.str_("x"), result_type=DataTypes.STRING())
+    made = table.select(seen(whole(col("a")), text(col("a"))))
+    assert changes_of(made) == ["+I[(1, 'x')]"]
+
+
+def test_a_row_with_names_goes_by_its_names() -> None:
+    table = table_environment().from_elements([(1,)], ["a"])
+    function = udf(lambda _: Row(q=NOON.date(), p=7), result_type=NESTED)
+    assert changes_of(table.select(function(col("a")))) == ["+I[+I[7, 2024-02-29]]"]
+
+
+def test_what_is_finer_than_a_timestamps_digits_is_cut_off() -> None:
+    assert as_text("TIMESTAMP(6)") == "+I[2024-02-29T12:30:15.123456]"
+    assert changes_of(table_of("TIMESTAMP(3)", NOON)) == ["+I[2024-02-29T12:30:15.123]"]
+    assert changes_of(table_of("TIMESTAMP(0)", NOON)) == ["+I[2024-02-29T12:30:15]"]
+
+
+RESULTS: list[tuple[Any, Any, str]] = [
+    (DataTypes.INT(), 1.9, "1"), (DataTypes.INT(), -1.9, "-1"), (DataTypes.INT(), True, "1"),
+    (DataTypes.BIGINT(), Decimal("5.5"), "5"), (DataTypes.DOUBLE(), Decimal("1.5"), "1.5"),
+    (DataTypes.BOOLEAN(), 2, "true"), (DataTypes.BOOLEAN(), 0, "false"),
+    (DataTypes.DECIMAL(5, 2), Decimal("1.005"), "1.00"),
+    (DataTypes.DECIMAL(5, 2), Decimal("1.015"), "1.02"),
+    (DataTypes.DATE(), NOON, "2024-02-29"),
+    (DataTypes.TIMESTAMP(3), NOON.replace(tzinfo=ZoneInfo("Asia/Tokyo")),
+     "2024-02-29T12:30:15.123"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("type", "value", "text"), RESULTS)
+def test_results_become_the_declared_type_as_in_pyflink(type: Any, value: Any, text: str) -> None:
+    table = table_environment().from_elements([(1,)], ["a"])
+    function = udf(lambda _: value, result_type=type)
+    assert changes_of(table.select(function(col("a")))) == [f"+I[{text}]"]

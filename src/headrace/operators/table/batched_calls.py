@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.core.expressions import Column, Expression, UserCall, UserFunction
+from headrace.core.given_values import RESULTS, from_python
 from headrace.core.logical_types import (
     APPROXIMATE,
     Field,
@@ -28,7 +29,7 @@ from headrace.core.shown_columns import (
     shown_type,
 )
 from headrace.core.table_columns import from_arrow, to_arrow
-from headrace.core.table_values import from_python, nullable, to_python
+from headrace.core.table_values import nullable, to_python
 from headrace.errors import TypeMismatch
 from headrace.operators.functions.session import time_zone, zone_of
 from headrace.operators.table.awaited_calls import AwaitedCalls, results_of
@@ -182,7 +183,7 @@ def _awaited(
     evaluate = user.function.eval
     view = function_view()
     inward = [nullable(to_python(type, view)) for type in types]
-    outward = nullable(from_python(result))
+    outward = nullable(from_python(result, RESULTS))
 
     def started(values: Iterable[Any]) -> Callable[[], Awaitable[Any]]:
         given = [part(value) for part, value in zip(inward, values, strict=True)]
@@ -255,4 +256,4 @@ def _single(value: Any, type: LogicalType) -> Any:
         value = value.item()
     if isinstance(value, float) and value != value and not isinstance(type, APPROXIMATE):
         value = None
-    return nullable(from_python(type))(value)
+    return nullable(from_python(type, RESULTS))(value)

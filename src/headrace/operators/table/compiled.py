@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from headrace.core.expressions import Expression, UserCall, columns_of
-from headrace.core.table_values import from_python, nullable, to_python
+from headrace.core.given_values import RESULTS, from_python
+from headrace.core.table_values import nullable, to_python
 from headrace.operators.functions.session import session_time_zone, time_zone
 from headrace.operators.table.awaited_calls import awaited_calls
 from headrace.operators.table.batched_calls import batch_call, is_batched, stages
@@ -217,11 +218,13 @@ def user_call(call: UserCall) -> Callable[..., Any]:
     evaluate = getattr(function.function, "eval", function.function)
     view = function_view()
     arguments = [to_python(argument.type, view) for argument in call.arguments]
-    result = from_python(call.type)
+    result = from_python(call.type, RESULTS)
     if result is None and not any(arguments):
         return evaluate  # type: ignore[no-any-return]
-    inward = [nullable(convert) for convert in arguments]
     outward = nullable(result)
+    if not any(arguments):
+        return lambda *values: outward(evaluate(*values))
+    inward = [nullable(convert) for convert in arguments]
 
     def converted(*values: Any) -> Any:
         return outward(evaluate(*(part(value) for part, value in zip(inward, values, strict=True))))

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.core.expressions import UserFunction
+from headrace.core.given_values import RESULTS, from_python
 from headrace.core.logical_types import Field, LogicalType, RowType
 from headrace.core.metrics import MetricGroup
 from headrace.core.operator import Context
 from headrace.core.rows import Row
-from headrace.core.table_values import View, from_python, nullable, to_python
+from headrace.core.table_values import View, nullable, to_python
 from headrace.core.user_code import RecordFailure
 from headrace.errors import Unsupported
 from headrace.operators.functions.session import time_zone, zone_of
@@ -130,7 +131,7 @@ def arguments_to_python(user: UserFunction, types: Sequence[LogicalType]) -> Con
 
 def row_from_python(fields: Sequence[Field]) -> Callable[[Any], Values]:
     """From what a table function gives to the columns' values; a lone value is a row of one."""
-    converts = [nullable(from_python(field.type)) for field in fields]
+    converts = [nullable(from_python(field.type, RESULTS)) for field in fields]
     width = len(converts)
 
     def columns(given: Any) -> Values:
@@ -155,7 +156,7 @@ class UserAccumulator:
         function = self._opened.object
         self.create: Callable[[], Any] = function.create_accumulator
         self._arguments = arguments_to_python(user, types)
-        self._value = nullable(from_python(user.result_type or result))
+        self._value = nullable(from_python(user.result_type or result, RESULTS))
         self._accumulate = function.accumulate
 
     def add(self, kept: Any, *values: Any) -> Any:
