@@ -57,6 +57,15 @@ def test_options_for_tables_by_their_settings_and_by_set() -> None:
     assert tables.get_config().get(PARALLELISM, "unset") == "unset"
 
 
+def test_the_parallelism_of_tables_has_an_option_of_its_own() -> None:
+    """It goes before all others."""
+    env = environment().set_parallelism(2)
+    tables = StreamTableEnvironment.create(env)
+    tables.get_config().set(PARALLELISM, "4")
+    tables.get_config().set("table.exec.resource.default-parallelism", "3")
+    assert parallelism_of_a_query(tables) == 3
+
+
 def test_tables_see_what_the_environment_sets() -> None:
     env = environment()
     tables = StreamTableEnvironment.create(env)
@@ -97,6 +106,7 @@ def usual_parallelism() -> Iterator[None]:
 def test_the_default_local_parallelism_is_that_of_later_environments() -> None:
     env = environment()
     before = env.get_parallelism()
+    assert env.get_config().get_parallelism() == before
     env.set_default_local_parallelism(before + 6)
     assert env.get_parallelism() == before
     assert env.get_default_local_parallelism() == before + 6
