@@ -21,6 +21,8 @@ from headrace.table.catalog import (
     CatalogPartition,
     CatalogPartitionSpec,
     CatalogTableStatistics,
+    HiveCatalog,
+    JdbcCatalog,
     ObjectPath,
 )
 from headrace.table.schema import Schema
@@ -219,6 +221,14 @@ def test_object_paths_have_an_order() -> None:
     assert (one < two, one <= one, two > one, two >= two, one > two) == (True,) * 4 + (False,)
     with pytest.raises(TypeError):
         assert one < "a.b"  # type: ignore[operator]
+
+
+def test_a_databases_catalog_is_that_of_create_catalog() -> None:
+    made = JdbcCatalog("c", "shop", "me", "secret", "jdbc:postgresql://host:5432/")
+    assert made.get_default_database() == "shop"
+    assert made.catalog.options["base-url"] == "jdbc:postgresql://host:5432/"
+    with pytest.raises(errors.Unsupported, match="those of the Spark session"):
+        HiveCatalog("h")
 
 
 @pytest.mark.parametrize("name", [None, "", " "])
