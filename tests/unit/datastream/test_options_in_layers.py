@@ -9,6 +9,7 @@ import pytest
 from headrace.core.config import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.environment_settings import SettingsMixin
+from headrace.errors import InvalidArgument
 from headrace.spark.dependencies import Dependencies
 from headrace.table import EnvironmentSettings, StreamTableEnvironment, TableEnvironment
 
@@ -85,6 +86,12 @@ def test_the_last_way_to_set_the_parallelism_counts() -> None:
     assert (env.get_parallelism(), env.get_config().get_parallelism()) == (4, 4)
     env.get_config().set_parallelism(5)
     assert env.get_parallelism() == 5
+
+
+def test_an_option_for_tables_is_not_none() -> None:
+    tables = StreamTableEnvironment.create(environment())
+    with pytest.raises(InvalidArgument, match="setting 'a' cannot be None"):
+        tables.get_config().set("a", None)
 
 
 def test_a_configuration_is_copied() -> None:
