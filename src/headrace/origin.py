@@ -69,10 +69,10 @@ def calling_origin(*, only_users: bool = False) -> Origin | None:
     return innermost(lines[::-1], only_users=only_users)
 
 
-def raising_origin(trace: TracebackType | None) -> Origin | None:
+def raising_origin(trace: TracebackType | None, *, only_users: bool = False) -> Origin | None:
     """The innermost line of the user's program in a traceback."""
     lines: list[tuple[str, int]] = []
     while trace is not None:
         lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
-    return innermost(lines)
+    return innermost(lines, only_users=only_users)

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from headrace.core.expressions import Expression, UserCall, columns_of
-from headrace.core.table_values import from_python, nullable, to_python
+from headrace.core.table_values import nullable, to_python
 from headrace.operators.functions.session import session_time_zone, time_zone
 from headrace.operators.table.awaited_calls import awaited_calls
 from headrace.operators.table.batched_calls import batch_call, is_batched, stages
+from headrace.operators.table.declared_results import result_of
 from headrace.operators.table.expression_code import Code
 
 T = TypeVar("T")
@@ -215,11 +216,10 @@ def user_call(call: UserCall) -> Callable[..., Any]:
     function = call.function
     evaluate = getattr(function.function, "eval", function.function)
     arguments = [to_python(argument.type) for argument in call.arguments]
-    result = from_python(call.type)
-    if result is None and not any(arguments):
-        return evaluate  # type: ignore[no-any-return]
+    outward = result_of(call.type)
+    if not any(arguments):
+        return lambda *values: outward(evaluate(*values))
     inward = [nullable(convert) for convert in arguments]
-    outward = nullable(result)
 
     def converted(*values: Any) -> Any:
         return outward(evaluate(*(part(value) for part, value in zip(inward, values, strict=True))))

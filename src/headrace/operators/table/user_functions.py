@@ -14,9 +14,10 @@ from headrace.core.logical_types import Field, LogicalType, RowType
 from headrace.core.metrics import MetricGroup
 from headrace.core.operator import Context
 from headrace.core.rows import Row
-from headrace.core.table_values import from_python, nullable, to_python
+from headrace.core.table_values import nullable, to_python
 from headrace.core.user_code import RecordFailure
 from headrace.errors import Unsupported
+from headrace.operators.table.declared_results import result_of
 
 Convert = Callable[[Any], Any]
 Values = tuple[Any, ...]
@@ -112,7 +113,7 @@ def arguments_to_python(user: UserFunction, types: Sequence[LogicalType]) -> Con
 
 def row_from_python(fields: Sequence[Field]) -> Callable[[Any], Values]:
     """From what a table function gives to the columns' values; a lone value is a row of one."""
-    converts = [nullable(from_python(field.type)) for field in fields]
+    converts = [result_of(field.type) for field in fields]
     width = len(converts)
 
     def columns(given: Any) -> Values:
@@ -137,7 +138,7 @@ class UserAccumulator:
         function = self._opened.object
         self.create: Callable[[], Any] = function.create_accumulator
         self._arguments = arguments_to_python(user, types)
-        self._value = nullable(from_python(user.result_type or result))
+        self._value = result_of(user.result_type or result)
         self._accumulate = function.accumulate
 
     def add(self, kept: Any, *values: Any) -> Any:

@@ -23,10 +23,10 @@ from headrace.core.expressions import (
 )
 from headrace.core.logical_types import INT, LogicalType, RowType
 from headrace.core.table_columns import from_arrow, to_arrow
-from headrace.core.user_code import RecordFailure, shown
-from headrace.errors import TypeMismatch
+from headrace.core.user_code import RecordFailure
 from headrace.operators.table.batched_calls import column_call
 from headrace.operators.table.compiled import Compiled, compiled_value
+from headrace.operators.table.declared_results import mismatch
 from headrace.operators.table.opened import close_all, open_all, results_for, with_functions
 from headrace.spark.failures import reported
 from headrace.spark.native.types import NotNative, is_held_as_meant, literal_text, spark_type
@@ -174,11 +174,7 @@ def _misfit(
         try:
             to_arrow([given], type)
         except Exception:
-            mismatch = TypeMismatch(
-                f"{shown(given)}, of type {given.__class__.__name__}, is no {type}",
-                hint="Let the function return what its result_type says, or change result_type.",
-            )
-            return RecordFailure(mismatch, call, row)
+            return RecordFailure(mismatch(given, type), call, row)
     return RecordFailure(error, call)
 
 
