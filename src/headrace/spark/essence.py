@@ -15,6 +15,7 @@ _TRACEBACK = "Traceback (most recent call last):"
 _FRAME = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _JAVA_CLASS = re.compile(r"\b(?:java|javax|scala|org\.apache|org\.rocksdb|py4j)\.[\w.$]+: ?")
 _LOST_TASK = re.compile(r"^.*Lost task [\d.]+ in stage [\d.]+ \(TID \d+\) \([^)]*\): ", re.DOTALL)
+_TERMINATED = re.compile(r"Query \S* ?\[id = [^\]]*\] terminated with exception: ?")
 _CALLING = re.compile(r"^An error occurred while calling \S+\s*:? ?", re.MULTILINE)
 _CONDITION = re.compile(r"^\[[A-Z_]+(\.[A-Z_]+)*\] ")
 _TAIL = re.compile(
@@ -93,7 +94,7 @@ def _of_python(text: str) -> HeadraceError | None:
 
 
 def _of_spark(text: str) -> JobFailed | None:
-    said = _CALLING.sub("", _LOST_TASK.sub("", text))
+    said = _TERMINATED.sub("", _CALLING.sub("", _LOST_TASK.sub("", text)))
     said = _TAIL.sub("", _JAVA_CLASS.sub("", said))
     lines = [
         line.rstrip()

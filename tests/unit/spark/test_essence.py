@@ -41,6 +41,8 @@ DIED = "Lost task 0.3: org.apache.spark.SparkException: Python worker exited une
         (CAST, "'a' cannot be cast to INT", "TRY_CAST"),
         (OVERFLOW, "3000000000 does not fit into INT", "TRY_CAST"),
         (LOST, "Connection reset\nCaused by: by the peer", None),
+        ("[STREAM_FAILED] Query [id = 8f2e, runId = cf6b] terminated with exception: No space",
+         "No space", None),
         (DIED, "a Python worker died, and again when its task was tried anew", "memory"),
     ],
 )  # fmt: skip
