@@ -57,6 +57,11 @@ _KNOWN = (
         "Was it killed, for want of memory perhaps? Did a library crash in it?",
     ),
     _Known(
+        r"Python worker failed to connect back",
+        "a Python process of Spark's did not start in time",
+        "Is the machine overloaded? Then try again with less beside the job.",
+    ),
+    _Known(
         r"OutOfMemoryError",
         "Spark has run out of memory",
         "Give it more, for example with --conf spark.driver.memory=4g.",
