@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from headrace.errors import HeadraceError, JobFailed, UserFunctionFailed
+from headrace.errors import HeadraceError, InvalidArgument, JobFailed, UserFunctionFailed
 from headrace.origin import Origin, innermost
 
 _LONGEST = 400
@@ -33,23 +33,27 @@ class _Known:
     pattern: str
     message: str
     hint: str
+    kind: type[HeadraceError] = JobFailed
 
 
 _KNOWN = (
     _Known(
         r"DIVIDE_BY_ZERO",
         "division by zero",
-        "Divide by NULLIF(divisor, 0), which gives NULL, or filter such rows out.",
+        "Divide by NULLIF(divisor, 0) to have NULL instead.",
+        InvalidArgument,
     ),
     _Known(
         r"CAST_INVALID_INPUT\] The value (?P<value>.+?) of the type .+? to \"(?P<type>\w+)",
         "{value} cannot be cast to {type}",
         "TRY_CAST gives NULL for such values.",
+        InvalidArgument,
     ),
     _Known(
         r"CAST_OVERFLOW\] The value (?P<value>\S+?)[LSBDF]? of the type .+? to \"(?P<type>\w+)",
         "{value} does not fit into {type}",
         "TRY_CAST gives NULL for such values; a wider type takes them.",
+        InvalidArgument,
     ),
     _Known(
         r"Python worker exited unexpectedly|Python worker process terminated",
@@ -74,7 +78,7 @@ def describe(text: str) -> HeadraceError | None:
     for known in _KNOWN:
         found = re.search(known.pattern, text)
         if found is not None:
-            return JobFailed(known.message.format(**found.groupdict()), hint=known.hint)
+            return known.kind(known.message.format(**found.groupdict()), hint=known.hint)
     return _of_python(text) or _of_spark(text)
 
 
