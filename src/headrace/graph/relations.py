@@ -216,6 +216,12 @@ class Frame:
         """Whether a value of the order decides how far it reaches."""
         return self.unit == "range" and bool(self.preceding or self.following)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it ends before it starts."""
+        bounded = self.preceding is not None and self.following is not None
+        return bounded and -self.preceding > self.following  # type: ignore[operator]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Over(Single):

@@ -98,6 +98,31 @@ def test_any_order_has_frames_without_a_distance(env):
     assert sorted(changes_of(made)) == ["+I[1, 7]", "+I[2, 6]", "+I[4, 6]"]
 
 
+@pytest.mark.parametrize("unit", ["ROWS", "RANGE"])
+@pytest.mark.parametrize("bounds", ["1 PRECEDING AND 3 PRECEDING", "3 FOLLOWING AND 1 FOLLOWING"])
+def test_a_frame_that_ends_before_it_starts_has_no_rows(env, unit, bounds):
+    found = sums(env, "INT", f"{unit} BETWEEN {bounds}")
+    assert found == "3:null 5:null 7:null 10:null 20:null"
+
+
+@pytest.mark.parametrize(
+    ("frame", "text"),
+    [
+        ("RANGE BETWEEN UNBOUNDED FOLLOWING AND CURRENT ROW", "start with UNBOUNDED FOLLOWING"),
+        ("ROWS BETWEEN CURRENT ROW AND UNBOUNDED PRECEDING", "end with UNBOUNDED PRECEDING"),
+        ("RANGE BETWEEN CURRENT ROW AND 1 PRECEDING", "ends before it starts"),
+        ("ROWS BETWEEN 1 FOLLOWING AND CURRENT ROW", "ends before it starts"),
+        ("ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING", "ends before it starts"),
+        ("ROWS BETWEEN 1.5 PRECEDING AND CURRENT ROW", "takes a number of rows"),
+        ("ROWS BETWEEN -1 PRECEDING AND CURRENT ROW", "takes a number of rows"),
+        ("ROWS BETWEEN INTERVAL '1' DAY PRECEDING AND CURRENT ROW", "takes a number of rows"),
+    ],
+)
+def test_a_frame_that_has_no_meaning_is_refused(env, frame, text):
+    with pytest.raises(InvalidQuery, match=text):
+        env.sql_query(f"SELECT SUM(v) OVER (ORDER BY v {frame}) FROM (SELECT 1 AS v)")
+
+
 @pytest.mark.parametrize(
     ("order", "bound", "text"),
     [

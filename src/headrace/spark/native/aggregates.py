@@ -142,6 +142,8 @@ def _frame_text(relation: Over) -> str:
     frame = relation.frame
     if frame.has_distance:
         raise NotNative("Spark's RANGE differs from Flink's at NULLs and at the ends of a type")
+    if frame.is_empty:
+        raise NotNative("Spark has no frames without rows")
 
     def bound(size: int | None, way: str) -> str:
         if size is None:
