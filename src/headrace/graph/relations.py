@@ -219,8 +219,9 @@ class Frame:
     @property
     def is_empty(self) -> bool:
         """Whether it ends before it starts."""
-        bounded = self.preceding is not None and self.following is not None
-        return bounded and -self.preceding > self.following  # type: ignore[operator]
+        if self.preceding is None or self.following is None:
+            return False
+        return -self.preceding > self.following
 
 
 @dataclass(frozen=True, kw_only=True)

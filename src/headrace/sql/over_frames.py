@@ -134,4 +134,5 @@ def _distance(expression: Expression, value: Any, at: Any, *, order: tuple[Order
         raise InvalidQuery(
             f"a RANGE frame over an order by {type} takes {wanted}, this is {given}", origin=at
         )
-    return value  # type: ignore[no-any-return]
+    distance: Distance = value
+    return distance

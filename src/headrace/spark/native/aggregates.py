@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import Window as SparkWindow
 from pyspark.sql.functions import expr
 
-from headrace.core.expressions import AggregateCall, SortKey
+from headrace.core.expressions import AggregateCall, Distance, SortKey
 from headrace.core.logical_types import is_proctime
 from headrace.graph.relations import Aggregate, Deduplicate, Over, Rank
 from headrace.spark.native.distinct_aggregates import DistinctGroups, gains
@@ -145,7 +145,7 @@ def _frame_text(relation: Over) -> str:
     if frame.is_empty:
         raise NotNative("Spark has no frames without rows")
 
-    def bound(size: int | None, way: str) -> str:
+    def bound(size: Distance | None, way: str) -> str:
         if size is None:
             return f"UNBOUNDED {way}"
         return "CURRENT ROW" if size == 0 else f"{size} {way}"
