@@ -13,7 +13,7 @@ _PACKAGE = str(Path(__file__).resolve().parent)
 _EXAMPLES = str(Path(_PACKAGE) / "examples")
 _STANDARD_LIBRARY = str(Path(os.__file__).resolve().parent)
 _INSTALLED = ("/site-packages/", "/dist-packages/")
-_ENGINE = ("<frozen", "/pyspark/", "/py4j/", "/cloudpickle/")
+_ENGINE = ("<frozen", "<compiled expression>", "/pyspark/", "/py4j/", "/cloudpickle/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +46,46 @@ def _is_users(file: str) -> bool:
     return _is_anyones(file) and not _is_installed(file)
 
 
-def _innermost(lines: list[tuple[str, int]]) -> Origin | None:
-    """Of lines in the order of their calls the last one that the user wrote."""
-    for is_wanted in (_is_users, _is_anyones):
+def _is_generated(frame: FrameType) -> bool:
+    """Whether nobody wrote the code: the methods of a dataclass, or what headrace compiles.
+
+    What is typed at a prompt, or given to `python -c`, has no file either, but is the user's.
+    """
+    code = frame.f_code
+    if not code.co_filename.startswith("<"):
+        return False
+    module = frame.f_globals.get("__name__")
+    return module is None or module.startswith("headrace.") or code.co_name.startswith("__")
+
+
+def innermost(lines: list[tuple[str, int]], *, only_users: bool = False) -> Origin | None:
+    """Of lines in the order of their calls the last one that the user wrote.
+
+    If there is none, one of an installed package will do unless `only_users`.
+    """
+    for is_wanted in (_is_users,) if only_users else (_is_users, _is_anyones):
         for file, line in reversed(lines):
             if is_wanted(file):
                 return Origin(file, line, linecache.getline(file, line).strip())
     return None
 
 
-def calling_origin() -> Origin | None:
+def calling_origin(*, only_users: bool = False) -> Origin | None:
     """The innermost line on the stack that is not headrace's own."""
     lines: list[tuple[str, int]] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        lines.append((frame.f_code.co_filename, frame.f_lineno))
+        if not _is_generated(frame):
+            lines.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
-    return _innermost(lines[::-1])
+    return innermost(lines[::-1], only_users=only_users)
 
 
 def raising_origin(trace: TracebackType | None) -> Origin | None:
     """The innermost line of the user's program in a traceback."""
     lines: list[tuple[str, int]] = []
     while trace is not None:
-        lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        if not _is_generated(trace.tb_frame):
+            lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
-    return _innermost(lines)
+    return innermost(lines)

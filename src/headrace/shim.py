@@ -13,12 +13,14 @@ from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 FLINK_VERSION = "2.3.0"
 """The PyFlink release whose names headrace serves."""
 
 _SERVED_PACKAGES = frozenset({"common", "datastream", "metrics", "table"})
+_ELSEWHERE = {"pyflink.util.exceptions": "headrace.errors"}
+"""What has another place in headrace."""
 
 
 def install() -> None:
@@ -61,16 +63,18 @@ class _PyFlinkFinder(MetaPathFinder):
         if fullname.partition(".")[0] != "pyflink":
             return None
         if fullname in _MADE_HERE:
-            is_package = fullname == "pyflink"
+            is_package = fullname in ("pyflink", "pyflink.util")
             return ModuleSpec(fullname, _MadeHere(_MADE_HERE[fullname]), is_package=is_package)
         served = served_name(fullname)
         if served is None or not _is_there(served):
-            raise ModuleNotFoundError(_missing_module(fullname), name=fullname)
-        return ModuleSpec(fullname, _SameModule(served))
+            raise _missing_module(fullname)
+        return ModuleSpec(fullname, _SameModule(served, fullname))
 
 
 def served_name(pyflink_module: str) -> str | None:
     """The headrace module that a PyFlink module's name stands for, were it there."""
+    if pyflink_module in _ELSEWHERE:
+        return _ELSEWHERE[pyflink_module]
     root, _, below = pyflink_module.partition(".")
     if root != "pyflink" or below.partition(".")[0] not in _SERVED_PACKAGES:
         return None
@@ -86,18 +90,56 @@ def _is_there(name: str) -> bool:
         return False
 
 
-def _missing_module(fullname: str) -> str:
-    return (
-        f"headrace does not support the module {fullname} yet; "
-        "`headrace doctor <script>` lists everything a script needs that is not there"
+def _missing_module(fullname: str) -> ModuleNotFoundError:
+    from headrace.errors import MissingModule
+
+    status = _parity_table().module_status(fullname)
+    if status is not None and not status.is_done:
+        return MissingModule(
+            f"headrace does not support the module {fullname}: {status.reason}",
+            fullname,
+            hint=_DOCTOR,
+        )
+    return ModuleNotFoundError(
+        f"headrace does not support the module {fullname} yet; {_DOCTOR}", name=fullname
     )
+
+
+_DOCTOR = "`headrace doctor <script>` lists everything a script needs that is not there"
+
+
+def _parity_table() -> Any:
+    # The table knows everything that is served. It is needed only to say what is not, so this
+    # module, which every worker loads, does not import it.
+    return importlib.import_module("headrace.parity").load_table()
+
+
+def _refuse_missing_names(module: ModuleType, pyflink_name: str) -> None:
+    """Let `from module import name` say why PyFlink's name is not there."""
+
+    def find(name: str) -> NoReturn:
+        status = None if name.startswith("_") else _parity_table().status_of(pyflink_name, name)
+        if status is None or status.is_done:
+            raise AttributeError(f"module {pyflink_name!r} has no attribute {name!r}")
+        from headrace.errors import MissingName
+        from headrace.origin import calling_origin
+
+        raise MissingName(
+            f"headrace does not support {pyflink_name}.{name}: {status.reason}",
+            name,
+            origin=calling_origin(),
+            hint=_DOCTOR,
+        )
+
+    vars(module).setdefault("__getattr__", find)
 
 
 class _SameModule(Loader):
     """Hands out headrace's module under PyFlink's name, leaving the module as it was."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, pyflink_name: str) -> None:
         self._name = name
+        self._pyflink_name = pyflink_name
         self._own_spec: ModuleSpec | None = None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -108,6 +150,7 @@ class _SameModule(Loader):
     def exec_module(self, module: ModuleType) -> None:
         # The import system has just written PyFlink's spec over the module's own.
         module.__spec__ = self._own_spec
+        _refuse_missing_names(module, self._pyflink_name)
 
 
 class _MadeHere(Loader):
@@ -125,6 +168,10 @@ class _MadeHere(Loader):
 
 def _fill_version(module: ModuleType) -> None:
     vars(module)["__version__"] = FLINK_VERSION
+
+
+def _fill_util(module: ModuleType) -> None:
+    vars(module)["__all__"] = ["exceptions"]
 
 
 def _fill_java_gateway(module: ModuleType) -> None:
@@ -146,4 +193,5 @@ _MADE_HERE: dict[str, Callable[[ModuleType], None]] = {
     "pyflink": _fill_version,
     "pyflink.version": _fill_version,
     "pyflink.java_gateway": _fill_java_gateway,
+    "pyflink.util": _fill_util,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,13 @@ def test_every_reason_and_rule_is_of_use():
     given = {text.partition(": ")[2] for text in TABLE.missing_rules.values()}
     given |= {status.reason_key for status in TABLE.other_modules.values()}
     assert set(TABLE.reasons) <= given
+
+
+def test_every_rule_but_the_last_fits_a_gap():
+    """A rule for names that are there by now is dead text."""
+    gaps = [name for name, status in TABLE.all_names() if not status.is_done]
+    first = {next(r for r in TABLE.missing_rules if fnmatchcase(gap, r)) for gap in gaps}
+    assert set(TABLE.missing_rules) - first <= {"*"}
 
 
 def test_the_file_is_what_sync_writes():

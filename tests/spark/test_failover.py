@@ -25,8 +25,6 @@ from tests.spark.fault_jobs import Ledger, Numbers, Once, raise_an_error
 
 LinesOf = Callable[[Path], Counter[str]]
 
-TASK_ATTEMPTS = 4
-"""How often Spark tries a task before it gives up the query."""
 BAD = 121
 SOURCE = Numbers(limit=100, step=50)
 
@@ -62,10 +60,11 @@ def with_trouble(
 
 
 def failing_queries(folder: Path, queries: int) -> Once:
-    """Trouble that makes so many Spark queries fail, and no more."""
+    """Trouble that makes so many Spark queries fail, and no more: a record that the user's function
+    cannot take is not tried again."""
     markers = folder / "markers"
     markers.mkdir()
-    return Once(markers, queries * TASK_ATTEMPTS, raise_an_error)
+    return Once(markers, queries, raise_an_error)
 
 
 def settings(env: StreamExecutionEnvironment, **values: str) -> None:
@@ -96,7 +95,7 @@ def test_starts_again_until_it_works(
     with caplog.at_level(logging.WARNING, "headrace"):
         client = env.execute_async("failing")
         client.get_job_execution_result().result()
-    assert trouble.happened == 2 * TASK_ATTEMPTS
+    assert trouble.happened == 2
     assert lines_of(tmp_path / "out") == expected()
     assert sum("begins in 0.05 s" in line for line in caplog.messages) == 2
     newest, oldest = client.get_exceptions()
@@ -125,6 +124,7 @@ def test_gives_up_when_the_strategy_does(
         client.get_job_execution_result().result()
     assert client.get_job_status().result() is JobStatus.FAILED
     assert [entry.attempt for entry in client.get_exceptions()] == [2, 1]
+    assert trouble.happened == 2
 
 
 @pytest.mark.slow
@@ -136,14 +136,16 @@ def test_works_at_the_second_attempt(
     assert Counter(counts.execute_and_collect()) == expected()
 
 
-def test_without_checkpoints_there_is_no_restart(
-    env: StreamExecutionEnvironment, tmp_path: Path
+def test_without_checkpoints_a_function_that_fails_is_not_called_again(
+    env: StreamExecutionEnvironment, mode: str, tmp_path: Path
 ) -> None:
-    with_trouble(env, failing_queries(tmp_path, 1)).sink_to(Ledger(tmp_path / "out"))
+    trouble = failing_queries(tmp_path, 9)
+    with_trouble(env, trouble).sink_to(Ledger(tmp_path / "out"))
     client = env.execute_async()
     with pytest.raises(UserFunctionFailed) as raised:
         client.get_job_execution_result().result()
     assert "restart" not in str(raised.value)
+    assert trouble.happened == 1
     assert len(client.get_exceptions()) == 1
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headrace.common import Row
 from headrace.errors import HeadraceError, TypeMismatch, Unsupported
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.table_environment import TableEnvironment
@@ -81,6 +83,30 @@ def test_what_is_written_is_read(tables: TableEnvironment, tmp_path: Path, forma
     columns = "a, b, c, d, e, f, g, h, i, k, l, m"
     assert rows(tables, f"SELECT {columns} FROM t") == rows(tables, "SELECT * FROM expected")
     assert rows(tables, "SELECT i, a FROM t WHERE b = 'x'") == [([1, 2], 1)]
+
+
+def test_values_take_the_form_of_their_column(tables: TableEnvironment, tmp_path: Path) -> None:
+    columns = (
+        "c CHAR(5), v VARCHAR(3), b BINARY(4), w VARBINARY(2), r ROW<x CHAR(2)>, n DECIMAL(3, 1)"
+    )
+    create(tables, "t", columns, tmp_path / "t", format="parquet")
+    source = "(VALUES ('abcdef'), ('ü'), (CAST(NULL AS STRING))) T(s)"
+    tables.execute_sql(
+        f"INSERT INTO t SELECT 'abc', s, x'0102', x'010203', ROW('y'), 3.55 FROM {source}"
+    ).wait()
+    rest = (b"\1\2\0\0", b"\1\2", Row("y "), Decimal("3.6"))
+    assert rows(tables, "SELECT * FROM t") == [
+        ("abc  ", "abc", *rest), ("abc  ", "ü", *rest), ("abc  ", None, *rest),
+    ]  # fmt: skip
+
+
+def test_older_options_of_csv_files(tables: TableEnvironment, tmp_path: Path) -> None:
+    tables.execute_sql(
+        "CREATE TEMPORARY TABLE t (a INT, b STRING) WITH ('connector.type' = 'filesystem', "
+        f"'connector.path' = '{tmp_path / 't'}', 'format.type' = 'csv')"
+    )
+    tables.execute_sql("INSERT INTO t VALUES (1, 'x'), (2, '\"y\"')").wait()
+    assert rows(tables, "SELECT * FROM t") == [(1, "x"), (2, '"y"')]
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "parquet", "orc"])

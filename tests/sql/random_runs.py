@@ -18,7 +18,6 @@ from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.table_environment import TableEnvironment
 from tests.sql.random_queries import Query, dialect
 from tests.sql.random_tables import (
-    TYPES,
     RandomConnector,
     Reference,
     Row,
@@ -136,11 +135,11 @@ def check_by_key(
     """The same of a sink with a primary key, to which updates come without the row before."""
     env = environment(given_tables, per_record, parallelism)
     execution = env._execution
-    fields = ", ".join(f"{name} {TYPES[type]}" for name, type in query.names)
+    relation = env._session.query_text(dialect(query.text))
+    fields = ", ".join(f"{field.name} {field.type.name()}" for field in relation.schema)
     env.execute_sql(
         f"CREATE TABLE sink ({fields}, PRIMARY KEY (c0) NOT ENFORCED) WITH ('connector' = 'random')"
     )
-    relation = env._session.query_text(dialect(query.text))
     execution.lower(execution.optimized(env._session.written(relation, ("sink",))))
     reference = Reference(given_tables)
     run = Run(env, crash_after)

@@ -73,7 +73,7 @@ def test_show_create_table_is_the_statement_again(session: Session) -> None:
         "  `headers` MAP<VARCHAR(2147483647), VARBINARY(2147483647)> METADATA,\n"
         "  `proc` AS PROCTIME(),\n"
         "  WATERMARK FOR `ts` AS `ts` - INTERVAL '5' SECOND,\n"
-        "  CONSTRAINT `PK_3386` PRIMARY KEY (`id`) NOT ENFORCED\n"
+        "  CONSTRAINT `PK_id` PRIMARY KEY (`id`) NOT ENFORCED\n"
         ")\n"
         "COMMENT 'it''s here'\n"
         "DISTRIBUTED BY HASH(`id`) INTO 4 BUCKETS\n"
@@ -205,12 +205,12 @@ def test_alter_table(session: Session) -> None:
         "  `e` INT,", "  `d` INT,", "  `bb` VARCHAR(2147483647),", "  `a` BIGINT COMMENT 'c',",
         "  `c` DOUBLE NOT NULL,", "  `ts` TIMESTAMP(3),", "  `f` AS `d` * 2,",
         "  WATERMARK FOR `ts` AS `ts` - INTERVAL '1' SECOND,",
-        "  CONSTRAINT `PK_130` PRIMARY KEY (`c`) NOT ENFORCED",
+        "  CONSTRAINT `PK_c` PRIMARY KEY (`c`) NOT ENFORCED",
     ]  # fmt: skip
     execute(
         session,
         "ALTER TABLE t DROP (f, d); ALTER TABLE t DROP WATERMARK; ALTER TABLE t DROP CONSTRAINT"
-        " PK_130; ALTER TABLE t ADD DISTRIBUTION INTO 3 BUCKETS; ALTER TABLE t RENAME TO u",
+        " PK_c; ALTER TABLE t ADD DISTRIBUTION INTO 3 BUCKETS; ALTER TABLE t RENAME TO u",
     )
     text = create_text(session, "u")
     assert "WATERMARK" not in text
@@ -302,8 +302,31 @@ def test_partitions(session: Session) -> None:
         ("ALTER TABLE orders ADD PARTITION (part='b')", "already"),
         ("ALTER TABLE orders DROP PARTITION (part='a')", "there is no partition"),
         ("ALTER TABLE orders ADD PARTITION (id='1')", "partitioned by"),
+        ("ALTER TABLE orders ADD PARTITION (part='c', id='1')", "partitioned by part, .* part, id"),
+        ("ALTER TABLE orders DROP PARTITION (id='1')", "partitioned by"),
+        ("SHOW PARTITIONS orders PARTITION (id='1')", "partitioned by"),
     ):
         with pytest.raises(InvalidQuery, match=message):
+            execute(session, text)
+    execute(session, "ALTER TABLE orders DROP IF EXISTS PARTITION (id='1')")
+
+
+def test_a_table_without_partition_keys_has_no_partitions(session: Session) -> None:
+    execute(session, "CREATE TABLE plain (id INT) WITH ('connector'='blackhole')")
+    for text in (
+        "ALTER TABLE plain ADD PARTITION (id='1')",
+        "ALTER TABLE plain ADD IF NOT EXISTS PARTITION (id='1')",
+        "ALTER TABLE plain DROP PARTITION (id='1')",
+        "SHOW PARTITIONS plain",
+    ):
+        with pytest.raises(InvalidQuery, match="the table is not partitioned"):
+            execute(session, text)
+    for text in (
+        "ALTER TABLE missing ADD PARTITION (id='1')",
+        "ALTER TABLE missing DROP PARTITION (id='1')",
+        "SHOW PARTITIONS missing",
+    ):
+        with pytest.raises(InvalidQuery, match="missing"):
             execute(session, text)
 
 

@@ -257,7 +257,7 @@ def test_a_pattern_keeps_its_whole_tree() -> None:
     ("text", "line", "column", "part", "hint"),
     [
         ("SELECT a\nFROM t\nWHERE", 3, 6, "expected an expression", None),
-        ('SELECT "a" FROM t', 1, 8, 'found "', "quote names with `"),
+        ('SELECT "a" FROM t', 1, 8, "found a double quote", "quote names with `"),
         ("SELECT 'abc FROM t", 1, 8, "does not end", "close it with '"),
         ("SELECT `abc FROM t", 1, 8, "quoted name", "close it with `"),
         ("SELECT a FROM t WHERE a =", 1, 26, "expected an expression", None),

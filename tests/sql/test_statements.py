@@ -207,8 +207,8 @@ def test_statements_point_at_what_they_are_about() -> None:
         ("CREATE TABEL t (a INT)", 8, "expected one of TABLE"),
         ("DROP TABLE", 11, "expected a table"),
         ("SHOW TABLE", 6, "expected one of"),
-        ("INSERT t SELECT 1", 8, "expected one of INTO, OVERWRITE"),
-        ("EXECUTE STATEMENT SET BEGIN SELECT 1; END", 29, "expected one of INSERT, END"),
+        ("INSERT t SELECT 1", 8, "expected INTO or OVERWRITE"),
+        ("EXECUTE STATEMENT SET BEGIN SELECT 1; END", 29, "expected INSERT or END"),
     ],
 )
 def test_bad_statements(text: str, column: int, part: str) -> None:

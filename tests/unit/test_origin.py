@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from headrace.common import Types
+from headrace.errors import TypeMismatch
 from headrace.origin import calling_origin, raising_origin
 
 
@@ -35,3 +37,13 @@ def test_a_program_among_installed_packages(tmp_path: Path) -> None:
     assert trace is not None
     origin = raising_origin(trace.tb_next)
     assert str(origin) == f"{script}:1  1 / 0"
+
+
+def test_code_that_nobody_wrote_is_not_the_users() -> None:
+    with pytest.raises(TypeMismatch) as raised:
+        Types.LIST(3)  # type: ignore[arg-type]
+    assert raised.value.origin is not None
+    assert raised.value.origin.code == "Types.LIST(3)  # type: ignore[arg-type]"
+    namespace = {"__name__": "__main__", "calling_origin": calling_origin}
+    exec(compile("found = calling_origin()", "<stdin>", "exec"), namespace)
+    assert str(namespace["found"]).startswith("<stdin>:1")

@@ -92,10 +92,19 @@ class FileSinkBuilder(ABC):
         return self
 
     def build(self) -> FileSink:
-        return FileSink(
-            self._base_path, self._factory, self._assigner, self._policy, self._names,
-            self._check_interval_ms, self._compaction,
-        )  # fmt: skip
+        return FileSink(*self._parts())
+
+    def _parts(self) -> tuple[Any, ...]:
+        """What a sink is made of."""
+        return (
+            self._base_path,
+            self._factory,
+            self._assigner,
+            self._policy,
+            self._names,
+            self._check_interval_ms,
+            self._compaction,
+        )
 
 
 class RowFileSinkBuilder(FileSinkBuilder):

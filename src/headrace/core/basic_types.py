@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import math
-import struct
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from typing import Any
 
+from headrace.core.numbers import single
 from headrace.core.time import Instant
 from headrace.core.type_information import Coercer, TypeInformation, WrongValue, plain_scalar
 
@@ -188,18 +187,11 @@ def _double(value: Any) -> Any:
     return _number(value, "DOUBLE")
 
 
-_FLOAT32 = struct.Struct("f")
-
-
 def _float(value: Any) -> Any:
     if value is None:
         return None
     number = value if type(value) is float else _number(value, "FLOAT")
-    try:
-        return _FLOAT32.unpack(_FLOAT32.pack(number))[0]
-    except OverflowError:
-        # Beyond the range of 32 bits the nearest value is infinity, as in a cast on the JVM.
-        return math.copysign(math.inf, number)
+    return single(number)
 
 
 def _big_int(value: Any) -> Any:

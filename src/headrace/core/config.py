@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Mapping, MutableMapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
@@ -84,7 +85,7 @@ class Configuration:
     """Settings by key. A value is kept as it was set and read as the type asked for."""
 
     def __init__(self, other: Configuration | None = None) -> None:
-        self._values: dict[str, Any] = {} if other is None else dict(other._values)
+        self._values: MutableMapping[str, Any] = {} if other is None else dict(other._values)
 
     @classmethod
     def from_dict(cls, map: Mapping[str, str]) -> Configuration:
@@ -92,6 +93,13 @@ class Configuration:
         for key, value in map.items():
             configuration._put(key, value)
         return configuration
+
+    def over(self, outer: Configuration) -> Configuration:
+        """These settings, and those of `outer` where nothing is set here. It is a view: what is set
+        in it is set here, and what either sets later is seen."""
+        view = Configuration()
+        view._values = ChainMap(cast("dict[str, Any]", self._values), outer._values)
+        return view
 
     def get(self, option: ConfigOption[T], default_value: T | None = None) -> T | None:
         """The value of an option, else `default_value`, else the option's own default."""
@@ -159,7 +167,9 @@ class Configuration:
 
     def remove_config(self, key: str) -> bool:
         """Forget a key; whether it was there."""
-        return self._values.pop(key, None) is not None
+        layers = self._values.maps if isinstance(self._values, ChainMap) else [self._values]
+        found = [layer.pop(key, None) for layer in layers]
+        return any(value is not None for value in found)
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
         for key, value in other._values.items():

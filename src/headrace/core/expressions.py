@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any, Protocol
 
 from headrace.core.logical_types import LogicalType
 
+ROWS_COUNTED = "\ue000"
+"""In the Spark form of an aggregate that is made of several: behind each of them."""
 SparkForm = str | Callable[[Sequence[str], Sequence[LogicalType], LogicalType], str | None]
 
 
@@ -63,6 +66,8 @@ class AggregateFunction:
     skips_null: bool = True
     """Whether rows where the first argument is NULL are not handed over."""
     spark: SparkForm | None = None
+    """As of a ScalarFunction. Which rows count, FILTER and OVER, is written where ROWS_COUNTED
+    stands, or at the end."""
     kind: str = "aggregate"
     """"aggregate"; "rank" for ROW_NUMBER, RANK, …, "offset" for LAG and LEAD, both only OVER;
     "grouping" for GROUPING and GROUP_ID; "user" for functions of the user; "table" for table
@@ -237,6 +242,10 @@ class SortKey:
 
     def __str__(self) -> str:
         return f"${self.column} {'ASC' if self.ascending else 'DESC'}"
+
+
+Distance = int | float | Decimal
+"""How far the frame of an OVER clause reaches: rows, milliseconds, or the order's own numbers."""
 
 
 def rewritten(expression: Expression, rule: Callable[[Expression], Expression]) -> Expression:

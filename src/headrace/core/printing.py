@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import datetime
 import math
-import struct
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from headrace.core.numbers import shortest_digits, single
 from headrace.core.rows import Row
 from headrace.core.time import Instant
 from headrace.core.types import (
@@ -67,14 +67,7 @@ def _double(value: float) -> str:
 def _float(value: float) -> str:
     if not math.isfinite(value):
         return _java_number(value, "")
-    # The fewest digits that still name this 32-bit number and no other.
-    packed = struct.pack("f", value)
-    digits = next(
-        text
-        for precision in range(1, 18)
-        if struct.pack("f", float(text := f"{value:.{precision}g}")) == packed
-    )
-    return _java_number(value, digits)
+    return _java_number(value, shortest_digits(single(value)))
 
 
 def _java_number(value: float, shortest: str) -> str:

@@ -7,7 +7,6 @@ milliseconds, TIMESTAMP of more than six digits as the nanoseconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -39,6 +38,7 @@ from headrace.core.logical_types import (
     VarCharType,
     YearMonthIntervalType,
 )
+from headrace.core.numbers import rescaled
 
 MICROSECOND_DIGITS = 6
 _EARLIEST, _LATEST = -(2**63) // 1000, (2**63 - 1) // 1000
@@ -77,15 +77,23 @@ def arrow_type(type: LogicalType) -> pa.DataType | None:
             return pa.timestamp("us", zone)
         case DayTimeIntervalType():
             return pa.duration("us")
+    return nested_type(type, arrow_type)
+
+
+def nested_type(
+    type: LogicalType, part_type: Callable[[LogicalType], pa.DataType | None]
+) -> pa.DataType | None:
+    """The Arrow type of what has parts, whose types `part_type` gives; None: it has none."""
+    match type:
         case ArrayType(element=element):
-            inner = arrow_type(element)
+            inner = part_type(element)
             return None if inner is None else pa.list_(inner)
         case MapType(key=key, value=value):
-            return _map_type(arrow_type(key), arrow_type(value))
+            return _map_type(part_type(key), part_type(value))
         case MultisetType(element=element):
-            return _map_type(arrow_type(element), pa.int32())
+            return _map_type(part_type(element), pa.int32())
         case RowType(fields=fields):
-            parts = [(field.name, arrow_type(field.type)) for field in fields]
+            parts = [(field.name, part_type(field.type)) for field in fields]
             if any(part is None for _, part in parts):
                 return None
             return pa.struct([pa.field(name, part) for name, part in parts])
@@ -105,6 +113,8 @@ def from_arrow(column: pa.Array | pa.ChunkedArray, type: LogicalType) -> list[An
             return _nanoseconds(column)
         case DateType():
             return _listed(column.cast(pa.int32()))
+        case TimeType() if pa.types.is_time(column.type):
+            return _listed(column.cast(pa.time32("ms"), safe=False).cast(pa.int32()))
         case DayTimeIntervalType():
             return _scaled(column.cast(pa.duration("us")).cast(pa.int64()), lambda us: us // 1000)
         case ArrayType(element=element):
@@ -130,6 +140,8 @@ def _scaled(column: pa.Array, by: Callable[[int], int]) -> list[Any]:
 def _nanoseconds(column: pa.Array) -> list[Any]:
     if pa.types.is_integer(column.type):
         return _listed(column)
+    if column.type.unit == "ns":
+        return _listed(column.cast(pa.int64()))
     values = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
     if not len(values):
         return []
@@ -189,16 +201,23 @@ def outward(type: LogicalType) -> Callable[[Any], Any] | None:
         case DayTimeIntervalType():
             return lambda ms: ms * 1000
         case DecimalType(scale=scale):
-            unit = Decimal(1).scaleb(-scale)
-            return lambda number: number.quantize(unit)
+            return lambda number: rescaled(number, scale)
+    return shape_nested(type, outward)
+
+
+def shape_nested(
+    type: LogicalType, shape_part: Callable[[LogicalType], Callable[[Any], Any] | None]
+) -> Callable[[Any], Any] | None:
+    """What Arrow takes for a value with parts, each shaped as `shape_part` says."""
+    match type:
         case ArrayType(element=element):
-            return _each(outward(element))
+            return _each(shape_part(element))
         case MapType(key=key, value=value):
-            return _pairs(outward(key), outward(value))
+            return _pairs(shape_part(key), shape_part(value))
         case MultisetType(element=element):
-            return _pairs(outward(element), None)
+            return _pairs(shape_part(element), None)
         case RowType(fields=fields):
-            return _fields([(field.name, outward(field.type)) for field in fields])
+            return _fields([(field.name, shape_part(field.type)) for field in fields])
     return None
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 from headrace.core.logical_types import (
@@ -26,8 +27,9 @@ from headrace.core.logical_types import (
     VarBinaryType,
     YearMonthIntervalType,
 )
+from headrace.core.numbers import rescaled, shortest_digits, single
 from headrace.core.printing import java_text
-from headrace.core.rows import Row, RowKind
+from headrace.core.rows import Row, RowKind, named_row
 from headrace.core.table_connector import KIND_TEXTS
 from headrace.core.time import Instant
 from headrace.core.types import Types
@@ -39,13 +41,45 @@ EPOCH = datetime.datetime(1970, 1, 1)
 _UTC = datetime.timezone.utc  # noqa: UP017 (the module's name says where it is from)
 _NANOS = 1_000_000_000
 _DAY_MS = 86_400_000
-_DIGITS = Context(prec=76, rounding=ROUND_HALF_UP)
 _KINDS = tuple(RowKind)
 
 
-def to_python(type: LogicalType) -> Convert | None:
+@dataclass(frozen=True)
+class View:
+    """Who is to see values."""
+
+    named: bool
+    """Whether rows have the names of their fields."""
+    instant: Convert
+    """What a TIMESTAMP_LTZ, in nanoseconds, is there."""
+    single: Convert | None = None
+    """What a FLOAT is, if not all of its 32 bits are shown."""
+    binary: Convert | None = None
+    """What bytes are, if not bytes."""
+
+
+def _instant(nanos: int) -> Instant:
+    return Instant(*divmod(nanos, _NANOS))
+
+
+def _shortest(value: float) -> float:
+    return float(shortest_digits(value))
+
+
+IN_STREAMS = View(True, _instant)
+"""Records of a DataStream."""
+COLLECTED = View(False, _instant, _shortest, bytearray)
+"""Results that a program collects: their schema has the names, a FLOAT has the digits it was
+written with, and bytes can be changed."""
+
+
+def to_python(type: LogicalType, view: View) -> Convert | None:
     """From a value that is not NULL to what users see; None: it is the same."""
     match type:
+        case FloatType():
+            return view.single
+        case BinaryType() | VarBinaryType():
+            return view.binary
         case DateType():
             return lambda days: datetime.date.fromordinal(EPOCH_DAY + days)
         case TimeType():
@@ -53,35 +87,37 @@ def to_python(type: LogicalType) -> Convert | None:
         case TimestampType():
             return lambda nanos: EPOCH + datetime.timedelta(microseconds=nanos // 1000)
         case LocalZonedTimestampType():
-            return lambda nanos: Instant(*divmod(nanos, _NANOS))
+            return view.instant
         case DayTimeIntervalType():
             return lambda millis: datetime.timedelta(milliseconds=millis)
         case ArrayType(element=element):
-            return _list_with(nullable(to_python(element)))
+            return _list_with(nullable(to_python(element, view)))
         case MapType(key=key, value=value):
-            return _dict_with(nullable(to_python(key)), nullable(to_python(value)))
+            return _dict_with(
+                nullable(to_python(key, replace(view, binary=None))),  # a key must stay the same
+                nullable(to_python(value, view)),
+            )
         case MultisetType(element=element):
-            return _dict_with(nullable(to_python(element)), _same)
+            return _dict_with(nullable(to_python(element, replace(view, binary=None))), _same)
         case RowType():
-            return row_maker(type)
+            return row_maker(type, view)
     return None
 
 
-def row_maker(type: RowType) -> Convert:
-    """From a tuple of values (without a kind) to a named Row."""
-    parts = [nullable(to_python(field.type)) for field in type.fields]
-    names = type.names
-    blank = Row(*names)
+def row_maker(type: RowType, view: View) -> Convert:
+    """From a tuple of values (without a kind) to a Row."""
+    parts = [nullable(to_python(field.type, view)) for field in type.fields]
+    names = type.names if view.named and type.names else None
 
-    def make(values: Sequence[Any]) -> Any:
-        return blank(*(part(value) for part, value in zip(parts, values, strict=True)))
+    def make(values: Sequence[Any]) -> Row:
+        return named_row(names, [part(each) for part, each in zip(parts, values, strict=True)])
 
-    return make if names else lambda values: Row(*values)
+    return make
 
 
-def changed_row_maker(type: RowType) -> Convert:
+def changed_row_maker(type: RowType, view: View) -> Convert:
     """From a tuple of a change's kind and values to a Row of that kind."""
-    make = row_maker(type)
+    make = row_maker(type, view)
 
     def changed(record: Sequence[Any]) -> Row:
         row: Row = make(record[1:])
@@ -129,13 +165,14 @@ def from_python(type: LogicalType) -> Convert | None:
             return _nanoseconds
         case DayTimeIntervalType():
             return _milliseconds
-        case FloatType() | DoubleType():
+        case FloatType():
+            return lambda value: single(float(value))
+        case DoubleType():
             return float
         case BooleanType():
             return bool
         case DecimalType(scale=scale):
-            unit = Decimal(1).scaleb(-scale)
-            return lambda value: Decimal(str(value)).quantize(unit, context=_DIGITS)
+            return lambda value: rescaled(Decimal(str(value)), scale)
         case BinaryType() | VarBinaryType():
             return bytes
         case ArrayType(element=element):

@@ -18,7 +18,8 @@ class RecordFailure(Exception):
 
     def __init__(self, error: Exception, call: str, record: Any = _ABSENT, key: Any = _ABSENT):
         super().__init__(str(error))
-        self.error = error
+        # Who knows the key and the whole record has the last word about them.
+        self.error: Exception = error.error if isinstance(error, RecordFailure) else error
         self.call = call
         self.record = record
         self.key = key
@@ -36,14 +37,18 @@ def apply_all(function: Callable[[Any], Any], values: Sequence[Any], call: str) 
 
 
 def report(failure: RecordFailure, name: str, uid: str) -> HeadraceError:
-    """The error a user sees: the cause, the line, the operator, the key and the record."""
+    """The error a user sees: the cause, the line, the operator, the key and the record.
+
+    In a query that Spark runs by itself there is no operator to name.
+    """
     error = failure.error
     lines = []
     if isinstance(error, HeadraceError):
         lines.append(error.message)
     else:
         lines.append(f"{type(error).__name__}: {shortened(str(error))}")
-    lines.append(f"  in {failure.call} of operator {name!r} (uid {uid!r})")
+    operator = f" of operator {name!r} (uid {uid!r})" if name else ""
+    lines.append(f"  in {failure.call}{operator}")
     if failure.key is not _ABSENT:
         lines.append(f"  key:    {shown(failure.key)}")
     if failure.record is not _ABSENT:

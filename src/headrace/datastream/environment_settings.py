@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from headrace.core.config import Configuration
 from headrace.core.execution_config import ExecutionConfig
 from headrace.core.keys import DEFAULT_MAX_PARALLELISM
+from headrace.core.older_options import take_over
 from headrace.core.time import Duration
 from headrace.datastream.checkpoint_config import RETENTION, CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
@@ -18,7 +19,8 @@ from headrace.errors import InvalidArgument, Unsupported
 from headrace.jobs.recovery_settings import NUM_RETAINED, retained_checkpoints
 from headrace.jobs.retention import Retention
 from headrace.origin import calling_origin
-from headrace.spark.session import default_parallelism
+from headrace.spark.dependencies import add_archive, add_file, set_requirements
+from headrace.spark.session import default_parallelism, requested_parallelism
 from headrace.spark.stream import StreamSettings
 
 _CHAINING = "pipeline.operator-chaining.enabled"
@@ -40,24 +42,22 @@ _JAR_HINT = "Connectors are Python packages here; see the connectors page."
 class SettingsMixin:
     """Getters and setters over the job's configuration."""
 
+    _local_parallelism: ClassVar[int | None] = None
+    """What a program set for all its environments."""
+
     configuration: Configuration
     config: ExecutionConfig
     checkpoints: CheckpointConfig
-    _parallelism: int | None
     _jobs: int
-    _python_files: list[str]
-    _requirements: tuple[str | None, str | None]
-    _archives: dict[str, str]
     _cached_files: dict[str, str]
 
     def configure(self, configuration: Configuration) -> None:
         """Take over settings."""
-        self.configuration.add_all(configuration)
+        take_over(self.configuration, configuration)
 
     def set_parallelism(self, parallelism: int) -> Self:
         """How many subtasks operators have unless they say otherwise."""
-        self._parallelism = positive(parallelism, "parallelism")
-        self.config.set_parallelism(parallelism)
+        self.config.set_parallelism(positive(parallelism, "parallelism"))
         return self
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
@@ -73,10 +73,14 @@ class SettingsMixin:
         return chosen if chosen > 0 else DEFAULT_MAX_PARALLELISM
 
     def get_default_local_parallelism(self) -> int:
-        return default_parallelism()
+        return SettingsMixin._local_parallelism or default_parallelism()
 
     def set_default_local_parallelism(self, parallelism: int) -> None:
-        self._parallelism = positive(parallelism, "parallelism")
+        """The parallelism of environments made from now on, where nothing else is said."""
+        SettingsMixin._local_parallelism = positive(parallelism, "parallelism")
+
+    def _usual_parallelism(self) -> int:
+        return requested_parallelism() or self.get_default_local_parallelism()
 
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> Self:
         """Accepted: Spark's executors decide about resources, for all operators alike."""
@@ -112,7 +116,11 @@ class SettingsMixin:
         return self
 
     def get_buffer_timeout(self) -> int:
-        return self.configuration.get_integer(_BUFFER_TIMEOUT, 100)
+        """In milliseconds; -1 if there is none."""
+        if self.configuration.get_string(_BUFFER_TIMEOUT, "") == "-1":
+            return -1
+        usual = Duration.of_millis(100)
+        return self.configuration.get_duration(_BUFFER_TIMEOUT, usual).to_millis()
 
     # Checkpoints.
 
@@ -197,19 +205,18 @@ class SettingsMixin:
     # What the job's functions need.
 
     def add_python_file(self, file_path: str) -> None:
-        """Let functions import a Python file, folder, or zip archive of packages."""
-        self._python_files.append(file_path)
+        """Let functions import a Python file, folder, or archive of packages before all others."""
+        add_file(self.configuration, file_path)
 
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
     ) -> None:
         """Install a requirements file for the functions."""
-        self._requirements = (requirements_file_path, requirements_cache_dir)
+        set_requirements(self.configuration, requirements_file_path, requirements_cache_dir)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
         """Unpack an archive into the functions' working folder."""
-        name = target_dir or archive_path.rsplit("/", 1)[-1]
-        self._archives[name] = archive_path
+        add_archive(self.configuration, archive_path, target_dir)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
         """Let functions open a file by name, through their runtime context."""

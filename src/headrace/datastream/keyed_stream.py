@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from headrace.core.exchange import Exchange, Hash
 from headrace.core.functions import FilterFunction, FlatMapFunction, MapFunction, ReduceFunction
 from headrace.core.process_functions import KeyedProcessFunction
+from headrace.core.rows import Row, named_row
 from headrace.core.types import TypeInformation
 from headrace.core.windows import WindowAssigner
 from headrace.datastream.checks import function_or_callable, instance_of, type_info
+from headrace.datastream.collecting import CloseableIterator
 from headrace.datastream.stream import DataStream
 from headrace.errors import InvalidGraph, TypeMismatch
 from headrace.graph.nodes import PartitionNode
@@ -25,6 +27,16 @@ if TYPE_CHECKING:
     from headrace.datastream.interval_join import IntervalJoin
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.datastream.windowed_stream import WindowedStream
+
+
+class _WithKey(MapFunction):
+    """A record with its key before it."""
+
+    def __init__(self, selector: Callable[[Any], Any]):
+        self._selector = selector
+
+    def map(self, value: Any) -> Row:
+        return named_row(("f0", "f1"), [self._selector(value), value])
 
 
 class KeyedStream(DataStream):
@@ -85,6 +97,13 @@ class KeyedStream(DataStream):
             ProcessOperator(function, keyed=True),
             type_info(output_type, "process"),
         )
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator | list[Any]:
+        """Run the job and give its keys and records to this program, as rows of both."""
+        pairs = self._then("Keys and values", MapOperator(_WithKey(self.selector)), None)
+        return pairs.execute_and_collect(job_execution_name, limit)
 
     def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
         """Combine each record with what came before it for its key.

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import total_ordering
+from typing import NoReturn
 
-from headrace.errors import InvalidArgument, TypeMismatch
+from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
 from headrace.origin import calling_origin
 
 __all__ = ["MemorySize", "SlotSharingGroup"]
 
 _UNITS = ("bytes", "kb", "mb", "gb", "tb")
+
+
+def _no_java(what: str) -> Unsupported:
+    return Unsupported(
+        f"there is no object of the JVM behind {what}: headrace has no Flink JVM",
+        origin=calling_origin(),
+    )
 
 
 @total_ordering
@@ -48,6 +56,9 @@ class MemorySize:
 
     def get_tebi_bytes(self) -> int:
         return self._bytes // 1024**4
+
+    def get_java_memory_size(self) -> NoReturn:
+        raise _no_java("a MemorySize")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MemorySize) and self._bytes == other._bytes
@@ -107,6 +118,9 @@ class SlotSharingGroup:
 
     def get_external_resources(self) -> dict[str, float]:
         return dict(self.external_resources)
+
+    def get_java_slot_sharing_group(self) -> NoReturn:
+        raise _no_java("a SlotSharingGroup")
 
     @staticmethod
     def builder(name: str) -> SlotSharingGroup.Builder:

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.core.config import Configuration
 from headrace.core.execution_config import ExecutionConfig
+from headrace.core.older_options import take_over
 from headrace.core.source import CollectionSpec, SocketTextSpec, Source, SourceSpec, SplitSpec
 from headrace.core.types import TypeInformation
 from headrace.core.watermarks import WatermarkStrategy
@@ -33,7 +34,7 @@ from headrace.plan.physical import PER_RECORD_WATERMARKS, PhysicalPlan
 from headrace.plan.planner import logical_plan, plan
 from headrace.runtime.backends import SETTING as STATE_BACKEND
 from headrace.spark.dependencies import Dependencies
-from headrace.spark.session import default_parallelism, requested_options
+from headrace.spark.session import requested_options
 
 _RUNTIME_MODE = "execution.runtime-mode"
 _COMPACT_AT_BYTES = "headrace.state.compact-at-bytes"
@@ -46,15 +47,13 @@ class StreamExecutionEnvironment(SettingsMixin):
 
     def __init__(self, configuration: Configuration | None = None):
         self.builder = GraphBuilder()
-        self.configuration = Configuration.from_dict(requested_options())
-        self.configuration.add_all(configuration or Configuration())
+        self.configuration = Configuration()
+        take_over(self.configuration, Configuration.from_dict(requested_options()))
+        take_over(self.configuration, configuration or Configuration())
         self.config = ExecutionConfig(self.configuration)
         self.checkpoints = CheckpointConfig(self.configuration)
-        self._parallelism: int | None = None
+        self._usual = self._usual_parallelism()
         self._jobs = 0
-        self._python_files: list[str] = []
-        self._requirements: tuple[str | None, str | None] = (None, None)
-        self._archives: dict[str, str] = {}
         self._cached_files: dict[str, str] = {}
 
     @staticmethod
@@ -202,15 +201,12 @@ class StreamExecutionEnvironment(SettingsMixin):
         return self
 
     def _job_settings(self) -> JobSettings:
-        requirements, cache = self._requirements
         spark = {key.removeprefix("headrace."): value
                  for key, value in self.configuration.to_dict().items()
                  if key.startswith("headrace.spark.")}  # fmt: skip
         return JobSettings(
             spark=spark,
-            dependencies=Dependencies(
-                tuple(self._python_files), requirements, cache, self._archives, self._cached_files
-            ),
+            dependencies=Dependencies.configured(self.configuration, self._cached_files),
             stream=self._stream_settings(),
             as_stream=os.environ.get("HEADRACE_MODE") == "stream"
             or self.checkpoints.is_checkpointing_enabled()
@@ -246,7 +242,8 @@ class StreamExecutionEnvironment(SettingsMixin):
         return self.checkpoints.get_checkpointing_mode()
 
     def get_parallelism(self) -> int:
-        return self._parallelism or max(self.config.get_parallelism(), 0) or default_parallelism()
+        """How many subtasks operators have: what was set last, in whatever way."""
+        return max(self.config.get_parallelism(), 0) or self._usual
 
     def close(self) -> None:
         """Forget what was not executed."""

@@ -11,7 +11,7 @@ import pyarrow.orc
 import pyarrow.parquet
 
 from headrace.core.bulk_writing import BulkWriter, BulkWriterFactory, RowDataBulkWriterFactory
-from headrace.core.types import RowTypeInfo, TypeInformation
+from headrace.core.types import RowTypeInfo
 from headrace.formats.arrow_values import arrow_schema, record_batch
 from headrace.formats.row_types import require_row_type
 
@@ -143,10 +143,10 @@ class ParquetBulkWriters:
 
     @staticmethod
     def for_row_type(
-        row_type: TypeInformation, hadoop_config: object = None, utc_timestamp: bool = False,
+        row_type: Any, hadoop_config: object = None, utc_timestamp: bool = False,
         compression: str = "snappy",
     ) -> BulkWriterFactory[Any]:  # fmt: skip
-        """For rows of a type, `Types.ROW_NAMED([names], [types])`.
+        """For rows of a type, `DataTypes.ROW([fields])` or `Types.ROW_NAMED([names], [types])`.
 
         Timestamps are written as they are, without a time zone, in microseconds; the Hadoop
         configuration is not needed.
@@ -159,8 +159,8 @@ class OrcBulkWriters:
 
     @staticmethod
     def for_row_type(
-        row_type: TypeInformation, writer_properties: object = None, hadoop_config: object = None
+        row_type: Any, writer_properties: object = None, hadoop_config: object = None
     ) -> BulkWriterFactory[Any]:
-        """For rows of a type, `Types.ROW_NAMED([names], [types])`; the settings of Java's writer
-        are not needed."""
+        """For rows of a type, `DataTypes.ROW([fields])` or `Types.ROW_NAMED([names], [types])`;
+        the settings of Java's writer are not needed."""
         return OrcFactory(require_row_type(row_type, "OrcBulkWriters"))

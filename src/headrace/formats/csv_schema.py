@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from headrace.core.basic_types import BasicType, BasicTypeInfo
+from headrace.core.stream_types import declared_stream_type
 from headrace.core.types import ListTypeInfo, RowTypeInfo, TypeInformation, Types
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
 from headrace.formats.csv_dialect import CsvDialect
@@ -74,25 +76,27 @@ class CsvSchemaBuilder:
         )
 
     def add_array_column(
-        self, name: str, separator: str = ";", element_type: TypeInformation | None = None
+        self, name: str, separator: str = ";", element_type: Any = None
     ) -> CsvSchemaBuilder:
-        self._add(name, ListTypeInfo(element_type or Types.STRING()))
+        """Elements of one type, `DataTypes.STRING()` unless another one is given."""
+        given = Types.STRING() if element_type is None else element_type
+        kind = declared_stream_type(given, f"the elements of column {name!r}")
+        self._add(name, ListTypeInfo(kind))
         self._array_delimiters[name] = separator
         return self
 
     def add_boolean_column(self, name: str) -> CsvSchemaBuilder:
         return self._add(name, Types.BOOLEAN())
 
-    def add_number_column(
-        self, name: str, number_type: TypeInformation | None = None
-    ) -> CsvSchemaBuilder:
-        """A number, `Types.LONG()` unless another type is given."""
-        kind = number_type if number_type is not None else Types.LONG()
+    def add_number_column(self, name: str, number_type: Any = None) -> CsvSchemaBuilder:
+        """A number, `DataTypes.BIGINT()` unless another type is given."""
+        given = Types.LONG() if number_type is None else number_type
+        kind = declared_stream_type(given, f"the number column {name!r}")
         if not isinstance(kind, BasicTypeInfo) or kind.basic_type in _NOT_NUMBERS:
             raise TypeMismatch(
-                f"the number column {name!r} cannot have the type {kind!r}",
+                f"the number column {name!r} cannot have the type {given!r}",
                 origin=calling_origin(),
-                hint="Use a type such as Types.INT() or Types.DOUBLE().",
+                hint="Use a type such as DataTypes.INT() or DataTypes.DOUBLE().",
             )
         return self._add(name, kind)
 

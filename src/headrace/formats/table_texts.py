@@ -27,6 +27,7 @@ from headrace.core.logical_types import (
     TimestampType,
     TimeType,
 )
+from headrace.core.numbers import WIDE, rescaled
 from headrace.core.table_values import text_of
 
 Text = Callable[[Any], str]
@@ -40,9 +41,9 @@ def needs_no_quotes(type: LogicalType) -> bool:
 
 def decimal_text(value: Decimal, *, plain: bool = True) -> str:
     """A decimal without zeros at its end; not `plain`: tiny ones as Java writes them, as 1E-8."""
-    short = value.normalize()
+    short = value.normalize(WIDE)
     if short.as_tuple().exponent > 0:  # type: ignore[operator]
-        short = short.quantize(Decimal(1))
+        short = rescaled(short, 0)
     return f"{short:f}" if plain else str(short)
 
 

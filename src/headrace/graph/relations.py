@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headrace.core.expressions import AggregateCall, Expression, SortKey, TableCall
+from headrace.core.expressions import AggregateCall, Distance, Expression, SortKey, TableCall
 from headrace.core.logical_types import Field, LocalZonedTimestampType, LogicalType, TimestampType
 from headrace.core.row_patterns import RowPattern
 from headrace.core.table_connector import ChangelogMode, TableSink, TableSource
@@ -203,12 +203,18 @@ class Sort(Single):
 class Frame:
     """Which rows an OVER call sees: from `preceding` (None: unbounded) to the current row.
 
-    For "range" a number of milliseconds, for "rows" of rows. `following` above 0 and frames that
-    end before the current row only exist for bounded input."""
+    For "rows" a number of rows; for "range" of milliseconds where the order is by time, otherwise
+    any number. `following` above 0 and frames that end before the current row only exist for
+    bounded input."""
 
     unit: str = "range"
-    preceding: int | None = None
-    following: int | None = 0
+    preceding: Distance | None = None
+    following: Distance | None = 0
+
+    @property
+    def has_distance(self) -> bool:
+        """Whether a value of the order decides how far it reaches."""
+        return self.unit == "range" and bool(self.preceding or self.following)
 
 
 @dataclass(frozen=True, kw_only=True)

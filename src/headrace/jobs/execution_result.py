@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.job_id import JobID
-from headrace.errors import InvalidArgument
-from headrace.origin import calling_origin
 
 
 class JobExecutionResult:
@@ -32,13 +30,8 @@ class JobExecutionResult:
         return True
 
     def get_accumulator_result(self, accumulator_name: str) -> Any:
-        if accumulator_name not in self._accumulators:
-            raise InvalidArgument(
-                f"the job has no accumulator {accumulator_name!r}; "
-                f"it has {sorted(self._accumulators)}",
-                origin=calling_origin(),
-            )
-        return self._accumulators[accumulator_name]
+        """What a function counted under a name; None if there is no such accumulator."""
+        return self._accumulators.get(accumulator_name)
 
     def get_all_accumulator_results(self) -> dict[str, Any]:
         return dict(self._accumulators)

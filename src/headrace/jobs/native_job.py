@@ -14,8 +14,7 @@ from headrace.jobs.failover import run_with_restarts
 from headrace.jobs.launcher import JobSettings, records_of, start
 from headrace.jobs.results import JobResults
 from headrace.plan.physical import PhysicalPlan
-from headrace.spark.dependencies import prepare
-from headrace.spark.failures import from_spark
+from headrace.spark.fail_fast import run_in_group
 from headrace.spark.session import Session, get_session
 
 
@@ -34,13 +33,9 @@ def launch_native(
     job_id = JobID()
     plan = PhysicalPlan(name=name, vertices={}, parallelism=1, batch=True)
     records, results, stopped = records_of(plan, settings), JobResults(plan), Event()
-    prepare(session, settings.dependencies)
 
     def attempt(_: int) -> None:
-        try:
-            work()
-        except Exception as error:
-            raise from_spark(error) from None
+        run_in_group(session, work)
 
     def stop() -> None:
         stopped.set()

@@ -78,6 +78,8 @@ class SideOutputs:
 class ProducingOperator(FunctionOperator):
     """An operator whose function is given a context and yields any number of records."""
 
+    timers_wait = True
+
     def open(self, ctx: Context) -> None:
         self._sides = SideOutputs()
         self._record = RecordContext(ctx, self.keyed)

@@ -84,9 +84,9 @@ class ParityTable:
 
     def module_status(self, path: str) -> Status | None:
         """The status of a module as a whole: done as soon as one of its names is."""
-        for prefix, status in self.other_modules.items():
+        for prefix in sorted(self.other_modules, key=len, reverse=True):
             if path == prefix or path.startswith(f"{prefix}."):
-                return status
+                return self.other_modules[prefix]
         statuses = list(self._statuses_below(path))
         if not statuses or any(status.is_done for status in statuses):
             return DONE if statuses else None

@@ -114,6 +114,9 @@ class TimerQueue:
         self.logged = logged
         self._agendas = {domain: _Agenda() for domain in _DOMAINS}
         self._changed: dict[Timer, bool] = {}
+        self._waits_upto: int | None = None
+        self._waiting: dict[tuple[int, Any], None] = {}
+        """Timers that were due when they were set, for when those that fire now are through."""
 
     def is_of(self, scope: KeyScope) -> bool:
         """Whether the timers are those of a scope's keys."""
@@ -121,6 +124,13 @@ class TimerQueue:
 
     def register(self, domain: str, timestamp: int) -> None:
         key = self._scope.key
+        upto = self._waits_upto
+        if upto is not None and timestamp <= upto and domain == EVENT_TIME:
+            self._waiting[timestamp, key] = None
+            return
+        self._add(domain, timestamp, key)
+
+    def _add(self, domain: str, timestamp: int, key: Any) -> None:
         if self._agendas[domain].add(timestamp, key) and self.logged:
             timer = domain, timestamp, key
             self._changed.pop(timer, None)  # it is the last one now
@@ -128,6 +138,8 @@ class TimerQueue:
 
     def delete(self, domain: str, timestamp: int) -> None:
         key = self._scope.key
+        if self._waiting and domain == EVENT_TIME:
+            self._waiting.pop((timestamp, key), None)
         if self._agendas[domain].remove(timestamp, key) and self.logged:
             self._changed[domain, timestamp, key] = False
 
@@ -150,6 +162,17 @@ class TimerQueue:
                     break  # it has registered an earlier one, whose turn it is now
             if time in agenda.keys_at:
                 heapq.heappush(agenda.times, time)
+
+    def due_before(self, domain: str, upto: int) -> Iterator[tuple[int, Any]]:
+        """As `due`, but those of event time that are registered meanwhile are kept for later."""
+        self._waits_upto = upto if domain == EVENT_TIME else None
+        try:
+            yield from self.due(domain, upto)
+        finally:
+            self._waits_upto = None
+            waiting, self._waiting = self._waiting, {}
+            for timestamp, key in waiting:
+                self._add(domain, timestamp, key)
 
     def pending(self, domain: str) -> list[tuple[int, Any]]:
         """The timers that are set, in time order."""

@@ -205,7 +205,8 @@ class VertexTask:
         due = self.timers.next_time(domain)
         if due is None or due > upto:
             return
-        timers = self.timers.due(domain, upto)
+        queue = self.timers
+        timers = (queue.due_before if self.operator.timers_wait else queue.due)(domain, upto)
         more = True
         while more:
             self._held = ([], [])

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.envelope import Envelope
-from headrace.spark.failures import from_spark
+from headrace.spark.fail_fast import run_in_group
 from headrace.spark.inputs import static_input
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import SCHEMA, read_source, run_level
@@ -38,10 +38,7 @@ def run_batch(
     spark: SparkSession, plan: PhysicalPlan, shipment: Shipment, on_results: OnResults
 ) -> None:
     """Run the job to its end and hand over what it sent to the driver."""
-    try:
-        rows = lower_batch(spark, plan, shipment).collect()
-    except Exception as error:
-        raise from_spark(error) from None
+    rows = run_in_group(spark, lambda: lower_batch(spark, plan, shipment).collect())
     on_results(0, driver_items(row.blob for row in rows))
 
 

@@ -12,10 +12,11 @@ from headrace import errors
 from headrace.core.user_code import RecordFailure, report
 from headrace.errors import CorruptState, HeadraceError, JobFailed
 from headrace.origin import Origin
+from headrace.spark.essence import describe
+from headrace.spark.failed_attempts import earlier_note, fails_again, leave_note
 
 FAILURE_MARK = "HEADRACE-FAILURE"
 _FOUND = re.compile(FAILURE_MARK + r" ([A-Za-z0-9+/=]+)")
-_LAST_LINES = 12
 _LONGEST_CAUSE = 400
 _NO_SPACE = "No space left on device"
 
@@ -36,18 +37,24 @@ _DAMAGE = re.compile(
 class WorkerFailure(Exception):
     """A HeadraceError dressed to survive Spark, which keeps only an exception's text."""
 
-    def __init__(self, error: HeadraceError):
-        origin = error.origin
-        fields = {
-            "kind": error.public().__name__,
-            "message": error.message,
-            "hint": error.hint,
-            "origin": [origin.file, origin.line, origin.code]
-            if isinstance(origin, Origin)
-            else None,
-        }
-        packed = base64.b64encode(json.dumps(fields).encode()).decode()
-        super().__init__(f"{error}\n{FAILURE_MARK} {packed}")
+    @classmethod
+    def wrap(cls, error: HeadraceError, cause: BaseException | None) -> WorkerFailure:
+        """The error as Spark's exception; further attempts at the task know if it is final."""
+        text = _packed(error)
+        if fails_again(error, cause):
+            leave_note(text)
+        return cls(text)
+
+
+def _packed(error: HeadraceError) -> str:
+    origin = error.origin
+    fields = {
+        "kind": error.public().__name__,
+        "message": error.message,
+        "hint": error.hint,
+        "origin": [origin.file, origin.line, origin.code] if isinstance(origin, Origin) else None,
+    }
+    return f"{error}\n{FAILURE_MARK} {base64.b64encode(json.dumps(fields).encode()).decode()}"
 
 
 class DamagedState(CorruptState):
@@ -79,14 +86,21 @@ class Reporting:
 
 @contextmanager
 def reported() -> Iterator[Reporting]:
-    """Turn what is raised inside into something the driver can read back."""
+    """Turn what is raised inside into something the driver can read back.
+
+    Nothing inside is run if an earlier attempt at this task has failed for good.
+    """
+    earlier = earlier_note()
+    if earlier is not None:
+        raise WorkerFailure(earlier)
     reporting = Reporting()
     try:
         yield reporting
     except RecordFailure as failure:
-        raise WorkerFailure(report(failure, reporting.name, reporting.uid)) from failure.error
+        error = report(failure, reporting.name, reporting.uid)
+        raise WorkerFailure.wrap(error, failure.error) from failure.error
     except HeadraceError as error:
-        raise WorkerFailure(error) from error
+        raise WorkerFailure.wrap(error, error.__cause__) from error
 
 
 def from_spark(error: BaseException) -> HeadraceError:
@@ -96,7 +110,7 @@ def from_spark(error: BaseException) -> HeadraceError:
     text = str(error)
     found = _FOUND.search(text)
     if found is None:
-        return _full_disk(text) or _damage(text) or JobFailed(_essence(text) or repr(error))
+        return _full_disk(text) or _damage(text) or describe(text) or JobFailed(repr(error))
     fields = json.loads(base64.b64decode(found.group(1)))
     kind = getattr(errors, fields["kind"], JobFailed)
     origin = Origin(*fields["origin"]) if fields["origin"] else None
@@ -121,13 +135,3 @@ def _full_disk(text: str) -> JobFailed | None:
         f"the disk is full: {found[:_LONGEST_CAUSE]}",
         hint="Please make space: the job then goes on from its last checkpoint.",
     )
-
-
-def _essence(text: str) -> str:
-    """The lines of Spark's message that say something: not its Java stack."""
-    noise = ("at ", "... ", "JVM stack")
-    kept = [line.rstrip() for line in text.splitlines()
-            if line.strip() and not line.lstrip().startswith(noise)]  # fmt: skip
-    if len(kept) > _LAST_LINES:
-        kept = [*kept[:3], "…", *kept[-_LAST_LINES + 4 :]]
-    return "\n".join(kept)

@@ -103,11 +103,16 @@ def explained(spark: SparkSession, frame: DataFrame) -> str:
     return str(jvm.PythonSQLUtils.explainString(frame._jdf.queryExecution(), "simple"))
 
 
+def requested_parallelism() -> int | None:
+    """What the command line says of jobs that set no parallelism of their own."""
+    return int(os.environ.get("HEADRACE_PARALLELISM") or 0) or None
+
+
 def default_parallelism() -> int:
     """How many slots a job has unless it says otherwise: one for each core."""
-    asked = os.environ.get("HEADRACE_PARALLELISM")
-    if asked:
-        return int(asked)
+    asked = requested_parallelism()
+    if asked is not None:
+        return asked
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

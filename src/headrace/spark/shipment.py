@@ -14,6 +14,7 @@ from pyspark import SparkFiles
 
 from headrace.core.source import CollectionSpec
 from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.brought_modules import bring
 from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
 
 _HOME = str(Path.cwd())
@@ -27,6 +28,8 @@ class Shipment:
     run_id: str
     plan_bytes: bytes
     search_path: tuple[str, ...] = ()
+    brought: tuple[str, ...] = ()
+    """Files, folders and archives with modules that come before all others."""
     serve_pyflink: bool = False
     files: Mapping[str, str] = field(default_factory=dict)
     unpacked: bool = False
@@ -39,6 +42,7 @@ class Shipment:
         for folder in self.search_path:
             if folder not in sys.path and Path(folder).exists():
                 sys.path.append(folder)
+        bring(self.brought)
         os.chdir(SparkFiles.getRootDirectory() if self.unpacked else _HOME)
         if self.serve_pyflink:
             from headrace import shim

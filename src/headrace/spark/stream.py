@@ -23,6 +23,7 @@ from headrace.spark.alignment import Aligner
 from headrace.spark.batch import DriverItem
 from headrace.spark.commit_watch import CommitWatch
 from headrace.spark.control import Control
+from headrace.spark.fail_fast import ended_by_notes
 from headrace.spark.failures import from_spark
 from headrace.spark.job_folder import JobFolder, RunNote, job_folder
 from headrace.spark.processor import SlotProcessor
@@ -91,6 +92,8 @@ class StreamRun:
         self._started = threading.Event()
         self._stop_asked = False
         self._failure: HeadraceError | None = None
+        self._cause: Exception | None = None
+        """What the last micro-batch failed with."""
         self._ended_in: int | None = None
         self.ended = threading.Event()
         """Set when nothing more will come of this run, not even a commit."""
@@ -111,7 +114,7 @@ class StreamRun:
             self._spark.conf.set("spark.sql.streaming.minBatchesToRetain", str(kept))
         try:
             wake = self._folder.resumes or self._start_with.restored is not None
-            with self.watch.running():
+            with self.watch.running(), ended_by_notes(self._spark, self._group, self.fail):
                 query = self._query = self._start()
                 self._started.set()
                 if wake:
@@ -129,7 +132,7 @@ class StreamRun:
             if self._failure is not None:
                 raise self._failure from None
             if not self._stop_asked and self._ended_in is None:
-                raise from_spark(error) from None
+                raise from_spark(self._cause or error) from None
         finally:
             self._control.close()
             self._started.set()
@@ -139,6 +142,10 @@ class StreamRun:
                 self._settle()
             finally:
                 self.ended.set()
+
+    def _group(self) -> str | None:
+        """The job group of the query's tasks."""
+        return None if self._query is None else str(self._query.runId)
 
     def _settle(self) -> None:
         """Tell of what was committed last; what fails now is as bad as before."""
@@ -201,6 +208,15 @@ class StreamRun:
         return not self._plan.bounded and kinds != {SplitSpec}
 
     def _take(self, rows: DataFrame, batch_id: int) -> None:
+        try:
+            self._take_in(rows, batch_id)
+        except Exception as error:
+            # Spark looks through the text of what comes out of here with a regular expression that
+            # overflows its stack when the text is long, as that of a failed or cancelled job is.
+            self._cause = error
+            raise _BatchFailed from None
+
+    def _take_in(self, rows: DataFrame, batch_id: int) -> None:
         envelopes = [Envelope.decode(bytes(row.blob)) for row in rows.collect()]
         reach("state-commit.after", batch_id)
         self.admission.batch_ended()
@@ -289,6 +305,10 @@ class _Nobody:
     def committed(self, batch_id: int) -> None: ...
 
     def idle(self) -> None: ...
+
+
+class _BatchFailed(Exception):
+    """Ends a query whose micro-batch failed; the run knows why."""
 
 
 class _AfterTheEnd(Exception):

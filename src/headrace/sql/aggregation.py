@@ -74,7 +74,14 @@ def aggregated(
     `written` says of (the expression's position, a column in it that is no key) where that is.
     """
     relation, grouping, expressions = _with_group_window(relation, grouping, expressions)
-    marks = _marks(expressions)
+    found: dict[Expression, Expression] = {}
+    marks = []
+    for mark in _marks(expressions):
+        _check_grouping(mark, grouping, relation)
+        if mark.call.function.kind == "grouping" and grouping.sets is None:
+            found[mark] = Literal(mark.type, 0)
+        else:
+            marks.append(mark)
     prepared = _Prepared()
     names = [_name_of(relation, key, name) for key, name in _named(grouping)]
     keys = [prepared.place(key, name).index for key, name in zip(grouping.keys, names, strict=True)]
@@ -85,13 +92,27 @@ def aggregated(
     unique = list(dict.fromkeys(calls))
     top = aggregation(below, keys, unique, grouping.sets)
     fields = columns(top)
-    found: dict[Expression, Expression] = dict(zip(grouping.keys, fields, strict=False))
+    found |= dict(zip(grouping.keys, fields, strict=False))
     for mark, each in zip(marks, calls, strict=True):
         found[mark] = fields[len(keys) + unique.index(each)]
     return top, [
         over_groups(expression, found, partial(written, position), relation)
         for position, expression in enumerate(expressions)
     ]
+
+
+def _check_grouping(mark: AggregateMark, grouping: Grouping, relation: Relation) -> None:
+    """GROUPING is about columns of GROUP BY."""
+    if mark.call.function.kind != "grouping":
+        return
+    for argument in mark.call.arguments:
+        if argument not in grouping.keys:
+            named = isinstance(argument, Column)
+            what = f"column {relation.names[argument.index]}" if named else "an expression"
+            raise InvalidQuery(
+                f"{mark.call.function.name} is about {what} that is not being grouped",
+                hint="Its arguments must stand in GROUP BY.",
+            )
 
 
 def over_groups(

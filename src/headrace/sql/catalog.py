@@ -48,6 +48,16 @@ class CatalogFunction:
     resources: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class CatalogModel:
+    """A model: what it takes and gives, and where it is."""
+
+    input_schema: Any
+    output_schema: Any
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+
+
 CatalogObject = CatalogTable | CatalogView
 
 
@@ -152,3 +162,46 @@ class Catalog(ABC):
     def procedure(self, database: str, name: str) -> Any:
         """Something to call with the arguments, that gives rows; None if there is none."""
         return None
+
+    def models(self, database: str) -> Sequence[str]:
+        return []
+
+    def model(self, database: str, name: str) -> CatalogModel | None:
+        return None
+
+    def put_model(self, database: str, name: str, model: CatalogModel) -> None:
+        raise InvalidArgument("the catalog keeps no models")
+
+    def drop_model(self, database: str, name: str) -> None:
+        raise InvalidArgument("the catalog keeps no models")
+
+    def notes(self, database: str, table: str) -> dict[Any, Any]:
+        """What programs say of a table beside what it is: statistics, comments of partitions. Here
+        nobody keeps it."""
+        return {}
+
+
+_ANONYMOUS = "*anonymous_"
+
+
+def anonymous_name(what: str, number: int) -> str:
+    """What a table is called that has no name: as in Flink."""
+    return f"{_ANONYMOUS}{what}${number}*"
+
+
+def is_anonymous(path: Sequence[str]) -> bool:
+    """Whether a table has no name that others could call it by."""
+    return path[-1].startswith(_ANONYMOUS)
+
+
+def find_partition_fault(
+    table: CatalogObject, partition: Partition, *, partial: bool = False
+) -> str | None:
+    """Why a table can have no such partition; None if it can. `partial`: some keys suffice."""
+    keys = table.partition_keys if isinstance(table, CatalogTable) else ()
+    if not keys:
+        return "the table is not partitioned"
+    if set(partition) == set(keys) or (partial and set(partition) <= set(keys)):
+        return None
+    given = ", ".join(partition) or "nothing"
+    return f"it is partitioned by {', '.join(keys)}, the partition says {given}"

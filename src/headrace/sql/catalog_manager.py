@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from headrace.errors import InvalidQuery
+from headrace.errors import CatalogException, InvalidQuery
 from headrace.sql.catalog import (
     Catalog,
     CatalogDatabase,
     CatalogObject,
     CatalogView,
+    is_anonymous,
 )
 from headrace.sql.file_catalog import FileCatalog
 from headrace.sql.memory_catalog import MemoryCatalog
@@ -66,7 +67,7 @@ class CatalogManager:
 
     def register_catalog(self, name: str, catalog: Catalog, at: object | None = None) -> None:
         if name in self._catalogs:
-            raise InvalidQuery(f"there is a catalog {name} already", origin=at)
+            raise CatalogException(f"there is a catalog {name} already", origin=at)
         catalog.open()
         self._catalogs[name] = catalog
 
@@ -110,7 +111,7 @@ class CatalogManager:
         wanted = self.current_catalog if name is None else name
         found = self._catalogs.get(wanted)
         if found is None:
-            raise InvalidQuery(
+            raise CatalogException(
                 f"there is no catalog {wanted}", origin=at,
                 hint=did_you_mean(wanted, self._catalogs, "SHOW CATALOGS lists them"),
             )  # fmt: skip
@@ -137,7 +138,7 @@ class CatalogManager:
         found = self.catalog(catalog, at).database(name)
         if found is None:
             known = self.catalog(catalog).databases()
-            raise InvalidQuery(
+            raise CatalogException(
                 f"there is no database {name} in catalog {catalog}", origin=at,
                 hint=did_you_mean(name, known, "SHOW DATABASES lists them"),
             )  # fmt: skip
@@ -288,7 +289,9 @@ class CatalogManager:
 
     def temporary_tables(self, database: Path = ()) -> Sequence[str]:
         place = self.database_path(database)
-        return sorted(path[2] for path in self._temporary if path[:2] == place)
+        return sorted(
+            path[2] for path in self._temporary if path[:2] == place and not is_anonymous(path)
+        )
 
     def views(self, database: Path = ()) -> Sequence[str]:
         place = self.database_path(database)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
 from headrace.connectors.tables import find_connector
@@ -16,6 +17,7 @@ from headrace.sql.catalog import CatalogFunction, CatalogView
 from headrace.sql.catalog_manager import CatalogManager
 from headrace.sql.function_catalog import FunctionCatalog
 from headrace.sql.inserting import written_columns
+from headrace.sql.legacy_options import is_legacy, modern_options
 from headrace.sql.queries import FoundTable, ViewText
 
 LoadFunction = Callable[[str, CatalogFunction], UserFunction]
@@ -113,8 +115,10 @@ def source_of(path: tuple[str, ...], table: CatalogTable, at: object | None = No
     """How a table is read: by its own connector object, or by the one its options name."""
     if isinstance(table.connector, TableSource):
         return table.connector
+    table = _modern(table, at)
     connector = table.connector or _connector(path, table, at)
-    source: TableSource = connector.source(table, physical_row(table), table.options)
+    with _naming_table(path, at):
+        source: TableSource = connector.source(table, physical_row(table), table.options)
     return source
 
 
@@ -122,10 +126,25 @@ def sink_of(path: tuple[str, ...], table: CatalogTable, at: object | None = None
     """How a table is written."""
     if isinstance(table.connector, TableSink):
         return table.connector
+    table = _modern(table, at)
     connector = table.connector or _connector(path, table, at)
     written = RowType(tuple(each.field for each in written_columns(table)), nullable=False)
-    sink: TableSink = connector.sink(table, written, table.options)
+    with _naming_table(path, at):
+        sink: TableSink = connector.sink(table, written, table.options)
     return sink
+
+
+@contextmanager
+def _naming_table(path: tuple[str, ...], at: object | None) -> Iterator[None]:
+    """A connector knows what is wrong with a table's options, and not whose they are."""
+    try:
+        yield
+    except HeadraceError as error:
+        name = ".".join(path)
+        if name not in error.message:
+            error.message = f"{name}: {error.message}"
+        error.origin = error.origin or at
+        raise
 
 
 def physical_row(table: CatalogTable) -> RowType:
@@ -134,12 +153,18 @@ def physical_row(table: CatalogTable) -> RowType:
     return RowType(fields, nullable=False)
 
 
+def _modern(table: CatalogTable, at: object | None) -> CatalogTable:
+    if not is_legacy(table.options):
+        return table
+    return replace(table, options=modern_options(table.options, at))
+
+
 def _connector(path: tuple[str, ...], table: CatalogTable, at: object | None) -> TableConnector:
     name = table.options.get("connector")
     if name is None:
         raise InvalidQuery(
             f"table {'.'.join(path)} has no connector", origin=at,
-            hint="add WITH ('connector' = '…') to it",
+            hint="add WITH ('connector' = '…') to it; 'connector.type' is its older name",
         )  # fmt: skip
     try:
         return find_connector(name)

@@ -11,7 +11,7 @@ from headrace.core.table_connector import CatalogTable, TableColumn
 from headrace.errors import InvalidQuery, Unsupported
 from headrace.sql import ddl_objects as objects
 from headrace.sql import statements as st
-from headrace.sql.catalog import CatalogView, Partition
+from headrace.sql.catalog import CatalogView, Partition, find_partition_fault
 from headrace.sql.catalog_manager import FoundTable, Path
 from headrace.sql.ddl_alter import alter
 from headrace.sql.ddl_session import DONE, Printed, Session
@@ -111,37 +111,33 @@ def _change_partitions(
     action: st.AddPartitions | st.DropPartitions,
     at: object | None,
 ) -> None:
+    catalog, database, name = found.path
+    kept = session.manager.catalog(catalog)
     if isinstance(action, st.AddPartitions):
         for partition, properties in action.partitions:
-            exists = _has_partition(session, found, partition, at)
-            if exists and not action.if_not_exists:
-                raise InvalidQuery(f"there is a partition {dict(partition)} already", origin=at)
-            if not exists:
-                catalog, database, name = found.path
-                kept = session.manager.catalog(catalog)
+            fault = find_partition_fault(found.table, partition)
+            if fault is not None:
+                raise _wrong_partition(found, partition, fault, at)
+            if kept.partition(database, name, partition) is None:
                 kept.put_partition(database, name, partition, properties)
+            elif not action.if_not_exists:
+                raise InvalidQuery(f"there is a partition {dict(partition)} already", origin=at)
         return
     for partition in action.partitions:
-        exists = _has_partition(session, found, partition, at)
-        if not exists and not action.if_exists:
+        if kept.partition(database, name, partition) is not None:
+            kept.drop_partition(database, name, partition)
+        elif not action.if_exists:
+            fault = find_partition_fault(found.table, partition)
+            if fault is not None:
+                raise _wrong_partition(found, partition, fault, at)
             raise InvalidQuery(f"there is no partition {dict(partition)}", origin=at)
-        if exists:
-            catalog, database, name = found.path
-            session.manager.catalog(catalog).drop_partition(database, name, partition)
 
 
-def _has_partition(
-    session: Session, found: FoundTable, partition: Partition, at: object | None
-) -> bool:
-    assert isinstance(found.table, CatalogTable)
-    keys = found.table.partition_keys
-    if set(partition) != set(keys):
-        raise InvalidQuery(
-            "the partition's columns are not those the table is partitioned by", origin=at,
-            hint=f"these are {', '.join(keys) or 'none'}",
-        )  # fmt: skip
-    catalog, database, name = found.path
-    return session.manager.catalog(catalog).partition(database, name, partition) is not None
+def _wrong_partition(
+    found: FoundTable, partition: Partition, fault: str, at: object | None
+) -> InvalidQuery:
+    path = ".".join(found.path)
+    return InvalidQuery(f"{path} can have no partition {dict(partition)}: {fault}", origin=at)
 
 
 _HANDLERS: dict[type[st.Statement], Callable[[Session, Any], Printed]] = {

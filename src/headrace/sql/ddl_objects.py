@@ -13,7 +13,6 @@ from headrace.sql import statements as st
 from headrace.sql.catalog import CatalogDatabase, CatalogFunction, CatalogView
 from headrace.sql.catalog_manager import CatalogManager, Path
 from headrace.sql.ddl_session import DONE, Printed, Session
-from headrace.sql.position import did_you_mean
 
 
 def _view_schema(
@@ -197,35 +196,15 @@ def use_database(session: Session, statement: st.UseDatabase) -> Printed:
 
 
 def load_module(session: Session, statement: st.LoadModule) -> Printed:
-    if statement.name in session.loaded:
-        raise InvalidQuery(f"the module {statement.name} is loaded already", origin=statement.at)
-    if statement.name != "core":
-        raise Unsupported(
-            f"there is no module {statement.name}", origin=statement.at,
-            hint="register functions with CREATE FUNCTION instead",
-        )  # fmt: skip
-    session.loaded.append(statement.name)
-    session.modules.append(statement.name)
+    session.load_module(statement.name, statement.at)
     return DONE
 
 
 def unload_module(session: Session, statement: st.UnloadModule) -> Printed:
-    _known_module(session, statement.name, statement.at)
-    session.loaded.remove(statement.name)
-    if statement.name in session.modules:
-        session.modules.remove(statement.name)
+    session.unload_module(statement.name, statement.at)
     return DONE
 
 
 def use_modules(session: Session, statement: st.UseModules) -> Printed:
-    for name in statement.names:
-        _known_module(session, name, statement.at)
-    session.modules[:] = statement.names
+    session.use_modules(statement.names, statement.at)
     return DONE
-
-
-def _known_module(session: Session, name: str, at: object | None) -> None:
-    if name not in session.loaded:
-        raise InvalidQuery(
-            f"there is no module {name} loaded", origin=at, hint=did_you_mean(name, session.loaded)
-        )

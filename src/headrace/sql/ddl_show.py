@@ -12,7 +12,7 @@ from headrace.core.logical_types import BOOLEAN, STRING, Field, LogicalType
 from headrace.core.table_connector import CatalogTable, TableColumn, TableSchema
 from headrace.errors import InvalidQuery, Unsupported
 from headrace.sql import statements as st
-from headrace.sql.catalog import CatalogView
+from headrace.sql.catalog import CatalogView, find_partition_fault
 from headrace.sql.catalog_manager import FoundTable
 from headrace.sql.ddl_session import Printed, Session
 from headrace.sql.ddl_text import (
@@ -104,12 +104,13 @@ def _procedures(session: Session, statement: st.Show) -> Sequence[str]:
 def _partitions(session: Session, statement: st.Show) -> Printed:
     found = session.manager.table(statement.path, statement.at)
     table = found.table
-    if not isinstance(table, CatalogTable) or not table.partition_keys:
-        raise InvalidQuery(
-            f"the table {'.'.join(statement.path)} is not partitioned", origin=statement.at
-        )
+    given = statement.partition or {}
+    fault = find_partition_fault(table, given, partial=True)
+    if fault is not None:
+        raise InvalidQuery(f"{'.'.join(found.path)}: {fault}", origin=statement.at)
+    assert isinstance(table, CatalogTable)
     catalog, database, name = found.path
-    wanted = (statement.partition or {}).items()
+    wanted = given.items()
     rows = [
         "/".join(f"{key}={partition[key]}" for key in table.partition_keys)
         for partition in session.manager.catalog(catalog).partitions(database, name)
@@ -164,6 +165,7 @@ _LISTS: dict[str, Callable[[Session, st.Show], Printed]] = {
     "FULL MODULES": _full_modules,
     "COLUMNS": _columns,
     "JARS": _listed("jars", lambda session, _: []),
+    "MODELS": _listed("model name", lambda session, _: []),
 }
 
 

@@ -125,15 +125,8 @@ def _lines(*lines: str) -> str:
 
 
 def primary_key_name(columns: Sequence[str]) -> str:
-    """What Flink calls a primary key without a name: after the hash of its columns in Java."""
-    total = 1
-    for column in columns:
-        units = column.encode("utf-16-be")
-        text = 0
-        for index in range(0, len(units), 2):
-            text = text * 31 + int.from_bytes(units[index : index + 2], "big")
-        total = (total * 31 + text) & 0xFFFFFFFF
-    return f"PK_{total - (1 << 32) if total >= 1 << 31 else total}"
+    """What Flink calls a primary key without a name."""
+    return f"PK_{'_'.join(columns)}"
 
 
 def _column_text(column: TableColumn) -> str:

@@ -54,7 +54,7 @@ def whole(text: str, read: Callable[[FlinkParser], Found]) -> Found:
     found = read(parser)
     parser.accept_sign(TokenType.SEMICOLON)
     if not parser.at_end:
-        parser.fail(f"did not expect {parser.shown()} here")
+        parser.fail_left_over()
     return found
 
 

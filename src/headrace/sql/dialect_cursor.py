@@ -19,6 +19,34 @@ Node = TypeVar("Node", bound=exp.Expr)
 Item = TypeVar("Item")
 
 _END_OF_TEXT = "the end of the statement"
+_SIGNS = {
+    ",": "a comma",
+    "(": "an opening parenthesis",
+    ")": "a closing parenthesis",
+    "[": "an opening bracket",
+    "]": "a closing bracket",
+    "=": "an equals sign",
+    ";": "a semicolon",
+}
+"""How signs are called where they are missing: among words they would be overlooked."""
+_CLOSING = ")]"
+_CLAUSES = (
+    "FROM",
+    "WHERE",
+    "GROUP BY",
+    "HAVING",
+    "WINDOW",
+    "ORDER BY",
+    "LIMIT",
+    "OFFSET",
+    "FETCH",
+    "UNION",
+    "INTERSECT",
+    "EXCEPT",
+    "JOIN",
+    "WITH",
+)
+_BEFORE_BY = ("GROUP", "ORDER", "PARTITION", "PARTITIONED")
 
 
 class Cursor(Parser):
@@ -27,6 +55,9 @@ class Cursor(Parser):
     `accept…` moves on if the words are there and says whether they were, `expect…` raises if they
     are not, `sees…` only looks.
     """
+
+    _after_item = -1
+    """Where the last list ended: a comma would have let it go on."""
 
     def open(self, tokens: list[Token], text: str) -> None:
         self.reset()
@@ -123,6 +154,7 @@ class Cursor(Parser):
         found = [read()]
         while self.accept_sign(TokenType.COMMA):
             found.append(read())
+        self._after_item = self._index
         return found
 
     def list_in_parens(self, read: Callable[[], Item]) -> list[Item]:
@@ -190,21 +222,44 @@ class Cursor(Parser):
 
     def shown(self, token: Token | None = None) -> str:
         token = token or self.peek()
-        return _END_OF_TEXT if token is None else self.sql[token.start : token.end + 1]
+        if token is None:
+            return _END_OF_TEXT
+        text = self.sql[token.start : token.end + 1]
+        if text == '"':
+            return "a double quote"
+        return text if text[:1].isalnum() or text[:1] in "'`_" else f'"{text}"'
 
     def fail(self, message: str, token: Token | None = None, hint: str | None = None) -> NoReturn:
         raise InvalidQuery(message, origin=self.position(token), hint=hint)
 
     def fail_expecting(self, *wanted: str, hint: str | None = None) -> NoReturn:
         """Raise that something else was expected here."""
+        if wanted[0] in _CLOSING:
+            self._expect_by()
+            if self._index == self._after_item:
+                wanted = (",", *wanted)
         token = self.peek()
-        listed = wanted[0] if len(wanted) == 1 else "one of " + ", ".join(wanted)
         if token is not None and token.token_type == TokenType.UNKNOWN and token.text == '"':
             hint = "quote names with `…` and text with '…'"
         if hint is None and token is not None and token.token_type == TokenType.VAR:
             near = closest(token.text, [word for word in wanted if word.isupper()])
             hint = None if near is None or near == token.text.upper() else f"did you mean {near}?"
-        self.fail(f"expected {listed}, found {self.shown()}", hint=hint)
+        self.fail(f"expected {_listed(wanted)}, found {self.shown()}", hint=hint)
+
+    def fail_left_over(self, hint: str | None = None) -> NoReturn:
+        """Raise that there is something left that nothing can be made of."""
+        self._expect_by()
+        word = self.word()
+        if hint is None and word and word not in _CLAUSES:
+            near = closest(word, _CLAUSES)
+            hint = None if near is None else f"did you mean {near}?"
+        self.fail(f"did not expect {self.shown()} here", hint=hint)
+
+    def _expect_by(self) -> None:
+        """GROUP and the like mean nothing without the word after them."""
+        if self.sees_any(_BEFORE_BY) and not self.sees("BY", ahead=1):
+            self._advance()
+            self.fail_expecting("BY")
 
     def _fail_name(self, what: str) -> NoReturn:
         token = self.peek()
@@ -214,3 +269,10 @@ class Cursor(Parser):
                 hint=f"if it is a name, quote it: `{token.text}`",
             )
         self.fail_expecting(what)
+
+
+def _listed(wanted: Iterable[str]) -> str:
+    named = [_SIGNS.get(each, each if each[0].isalpha() else f'"{each}"') for each in wanted]
+    if len(named) < 3:
+        return " or ".join(named)
+    return "one of " + ", ".join(named)

@@ -72,6 +72,10 @@ def _unreadable(text: str, core: Any) -> InvalidQuery:
             "a binary literal has other characters than hexadecimal digits", origin=at,
             hint="write two digits for each byte, such as x'0AFF'",
         )  # fmt: skip
+    if opening == "/":
+        return InvalidQuery(
+            "the comment that starts here does not end", origin=at, hint="close it with */"
+        )
     what = "quoted name" if opening == "`" else "text"
     return InvalidQuery(
         f"the {what} that starts here does not end", origin=at,

@@ -11,7 +11,12 @@ from headrace.core.table_connector import CatalogTable, TableColumn, TableSink
 from headrace.errors import InvalidQuery
 from headrace.graph.relations import Insert, Relation
 from headrace.sql.calls import null_of
-from headrace.sql.functions.conversion import can_cast_implicitly, cast
+from headrace.sql.functions.conversion import (
+    can_cast_explicitly,
+    can_cast_implicitly,
+    cast,
+    needs_no_cast,
+)
 from headrace.sql.position import did_you_mean
 from headrace.sql.relations import columns, projected
 
@@ -47,10 +52,12 @@ def inserted(
     wanted = _filled(path, targets, names, fixed, at)
     _check_count(relation, path, targets, wanted, at)
     given = dict(zip(wanted, columns(relation), strict=True))
-    outputs = [
-        _fitted(path, target.field, given.get(target.field.name, fixed.get(target.field.name)), at)
-        for target in targets
-    ]
+    called = dict(zip(wanted, relation.names, strict=True))
+    outputs = []
+    for target in targets:
+        name = target.field.name
+        value = given.get(name, fixed.get(name))
+        outputs.append(_fitted(path, target.field, value, called.get(name, name), at))
     fitted = projected(relation, outputs, [target.field.name for target in targets])
     order = [target.field.name for target in targets]
     keys = table.schema.primary_key
@@ -108,9 +115,13 @@ def _check_count(
 
 
 def _fitted(
-    path: tuple[str, ...], target: Field, value: Expression | None, at: object | None
+    path: tuple[str, ...],
+    target: Field,
+    value: Expression | None,
+    called: str,
+    at: object | None,
 ) -> Expression:
-    """A value as the column's type, with the casts that Flink does by itself."""
+    """A value, `called` so in the query, as the column's type: with the casts Flink does itself."""
     place = f"{'.'.join(path)}.{target.name}"
     if value is None:
         if not target.type.nullable:
@@ -121,31 +132,21 @@ def _fitted(
         return null_of(target.type)
     if isinstance(value.type, lt.NullType):
         return null_of(target.type)
-    if not _writable(lt.materialized(value.type), target.type):
+    if not can_cast_implicitly(lt.materialized(value.type), target.type):
+        given = lt.materialized(value.type)
         raise InvalidQuery(
             f"column types of query result and sink do not match: {place} is {target.type}, "
-            f"the query gives {value.type}",
+            f"the query gives {given}",
             origin=at,
-            hint=f"write CAST(… AS {target.type.name()})",
+            hint=_way_out(called, given, target.type),
         )
-    if _same_values(value.type, target.type):
+    if needs_no_cast(value.type, target.type):
         return value
     return cast(value, target.type.with_nullable(value.type.nullable))
 
 
-def _writable(source: lt.LogicalType, target: lt.LogicalType) -> bool:
-    """Whether values are cast without being asked: to wider and to narrower types of a family."""
-    wide = target.with_nullable(True)
-    if can_cast_implicitly(source, wide):
-        return True
-    dates = (*lt.TIMESTAMPS, lt.DateType)
-    families = (lt.NUMERIC, lt.CHARACTERS, lt.BINARIES, dates, (lt.TimeType,))
-    return any(isinstance(source, family) and isinstance(target, family) for family in families)
-
-
-def _same_values(source: lt.LogicalType, target: lt.LogicalType) -> bool:
-    """Text and bytes keep their length here: the sink's constraints decide about trimming."""
-    for family in (lt.CHARACTERS, lt.BINARIES):
-        if isinstance(source, family) and isinstance(target, family):
-            return True
-    return False
+def _way_out(called: str, given: lt.LogicalType, wanted: lt.LogicalType) -> str:
+    if can_cast_explicitly(given, wanted):
+        value = "…" if called.startswith("EXPR$") else called
+        return f"write CAST({value} AS {wanted.name()}) in the query"
+    return f"{given.name()} cannot be cast to {wanted.name()}: give the column other values"

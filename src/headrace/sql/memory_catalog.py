@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from headrace.errors import InvalidArgument
 from headrace.sql.catalog import (
     Catalog,
     CatalogDatabase,
     CatalogFunction,
+    CatalogModel,
     CatalogObject,
     Partition,
 )
@@ -23,6 +25,8 @@ class _Contents:
     tables: dict[str, CatalogObject] = field(default_factory=dict)
     functions: dict[str, CatalogFunction] = field(default_factory=dict)
     partitions: dict[str, dict[_Key, Mapping[str, str]]] = field(default_factory=dict)
+    models: dict[str, CatalogModel] = field(default_factory=dict)
+    notes: dict[str, dict[Any, Any]] = field(default_factory=dict)
 
 
 class MemoryCatalog(Catalog):
@@ -68,6 +72,12 @@ class MemoryCatalog(Catalog):
         if contents.tables.pop(name, None) is None:
             raise InvalidArgument(f"there is no table {database}.{name}")
         contents.partitions.pop(name, None)
+        contents.notes.pop(name, None)
+
+    def rename_table(self, database: str, old: str, new: str) -> None:
+        notes = self._in(database).notes.get(old, {})
+        super().rename_table(database, old, new)
+        self.notes(database, new).update(notes)
 
     def functions(self, database: str) -> Sequence[str]:
         return sorted(self._in(database).functions)
@@ -99,6 +109,22 @@ class MemoryCatalog(Catalog):
 
     def drop_partition(self, database: str, table: str, partition: Partition) -> None:
         self._in(database).partitions.get(table, {}).pop(_key(partition), None)
+
+    def models(self, database: str) -> Sequence[str]:
+        return sorted(self._in(database).models)
+
+    def model(self, database: str, name: str) -> CatalogModel | None:
+        contents = self._databases.get(database)
+        return None if contents is None else contents.models.get(name)
+
+    def put_model(self, database: str, name: str, model: CatalogModel) -> None:
+        self._in(database).models[name] = model
+
+    def drop_model(self, database: str, name: str) -> None:
+        del self._in(database).models[name]
+
+    def notes(self, database: str, table: str) -> dict[Any, Any]:
+        return self._in(database).notes.setdefault(table, {})
 
 
 def _key(partition: Partition) -> _Key:

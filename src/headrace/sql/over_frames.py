@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from headrace.core import logical_types as lt
-from headrace.core.expressions import AggregateCall
+from headrace.core.expressions import AggregateCall, Distance, Expression
 from headrace.errors import InvalidQuery
 from headrace.graph.relations import Frame
 from headrace.sql import unresolved as un
@@ -66,30 +67,58 @@ def frame_of(
         return UP_TO_CURRENT if order else WHOLE_PARTITION
     start = spec.start or un.FrameBound("preceding")
     end = spec.end or un.FrameBound("current")
-    preceding = _signed(_distance(resolver, start, spec.unit), start.kind == "following")
-    following = _signed(_distance(resolver, end, spec.unit), end.kind == "preceding")
+    distance = _rows if spec.unit == "rows" else partial(_distance, order=order)
+    preceding = _signed(_reach(resolver, start, distance), start.kind == "following")
+    following = _signed(_reach(resolver, end, distance), end.kind == "preceding")
     if preceding is not None and following is not None and -preceding > following:
         raise InvalidQuery("the frame of OVER ends before it starts", origin=at)
     return Frame(spec.unit, preceding, following)
 
 
-def _signed(distance: int | None, negative: bool) -> int | None:
+def _signed(distance: Distance | None, negative: bool) -> Distance | None:
     return -distance if negative and distance is not None else distance
 
 
-def _distance(resolver: Resolver, bound: un.FrameBound, unit: str) -> int | None:
+def _reach(
+    resolver: Resolver, bound: un.FrameBound, distance: Callable[[Expression, Any, Any], Distance]
+) -> Distance | None:
+    """How far a bound is from the current row; None: there is no bound."""
     if bound.kind == "current":
         return 0
     if bound.value is None:
         return None
     expression = resolver.resolve(bound.value)
     value = constant_of(expression, "the bound of a frame", bound.value.at)
-    interval = isinstance(expression.type, lt.DayTimeIntervalType)
-    number = isinstance(expression.type, lt.NUMERIC)
-    if value is None or not (interval or number) or (unit == "rows" and interval):
-        wanted = "a number of rows" if unit == "rows" else "an interval such as INTERVAL '1' HOUR"
+    return distance(expression, value, bound.value.at)
+
+
+def _rows(expression: Expression, value: Any, at: Any) -> Distance:
+    if value is None or not isinstance(expression.type, lt.NUMERIC):
         raise InvalidQuery(
-            f"a {unit.upper()} frame takes {wanted}, this is {expression.type}",
-            origin=bound.value.at,
+            f"a ROWS frame takes a number of rows, this is {expression.type}", origin=at
         )
     return int(value)
+
+
+def _distance(expression: Expression, value: Any, at: Any, *, order: tuple[Order, ...]) -> Distance:
+    """A distance of values: a number between numbers, an interval between points in time."""
+    if len(order) != 1:
+        raise InvalidQuery("RANGE with a distance needs exactly one column in ORDER BY", origin=at)
+    type, given = order[0].expression.type, expression.type
+    if isinstance(type, lt.DATETIMES):
+        wanted, fits = (
+            "an interval such as INTERVAL '1' HOUR",
+            isinstance(given, lt.DayTimeIntervalType),
+        )
+    elif isinstance(type, lt.NUMERIC):
+        wanted, fits = "a number", isinstance(given, lt.NUMERIC)
+    else:
+        raise InvalidQuery(
+            f"there is no distance between values of {type}, by which OVER is ordered", origin=at,
+            hint="Order by numbers or by points in time, or write ROWS.",
+        )  # fmt: skip
+    if value is None or not fits:
+        raise InvalidQuery(
+            f"a RANGE frame over an order by {type} takes {wanted}, this is {given}", origin=at
+        )
+    return value  # type: ignore[no-any-return]

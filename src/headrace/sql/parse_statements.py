@@ -54,7 +54,7 @@ class StatementParser(SessionStatements):
                 continue
             found.append(self.statement())
             if not self.at_end and not self.accept_sign(TokenType.SEMICOLON):
-                self.fail(f"did not expect {self.shown()} here", hint=self._leftover_hint())
+                self.fail_left_over(self._leftover_hint())
         return found
 
     def _leftover_hint(self) -> str | None:

@@ -74,6 +74,7 @@ class StatementBase(FlinkParser):
                 self.fail(f"the option {key} is there twice", token)
             found[key] = self.string("the option's value in '…'")
             if not self.accept_sign(TokenType.COMMA):
+                self._after_item = self._index
                 break
         self.close_paren()
         return found
@@ -95,6 +96,7 @@ class StatementBase(FlinkParser):
             value = self.scalar() if self.accept_sign(TokenType.EQ) else None
             found[name] = value
             if not self.accept_sign(TokenType.COMMA):
+                self._after_item = self._index
                 break
         self.close_paren()
         return found

@@ -25,7 +25,7 @@ from headrace.table.table_descriptor import FormatDescriptor, TableDescriptor
 from headrace.table.table_environment import StreamTableEnvironment, TableEnvironment
 from headrace.table.table_pipeline import TablePipeline
 from headrace.table.table_schema import TableSchema
-from headrace.table.types import DataTypes
+from headrace.table.types import DataTypes, UserDefinedType
 from headrace.table.udf import (
     AggregateFunction,
     AsyncScalarFunction,
@@ -72,5 +72,6 @@ __all__ = [
     "TablePipeline",
     "TableResult",
     "TableSchema",
+    "UserDefinedType",
     "WindowGroupedTable",
 ]

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headrace.core.config import Configuration
-from headrace.errors import InvalidArgument, Unsupported
+from headrace.errors import (
+    CatalogException,
+    DatabaseAlreadyExistException,
+    DatabaseNotEmptyException,
+    DatabaseNotExistException,
+    FunctionAlreadyExistException,
+    FunctionNotExistException,
+    InvalidArgument,
+    TableAlreadyExistException,
+    TableNotExistException,
+    Unsupported,
+)
 from headrace.origin import calling_origin
 from headrace.sql import catalog as sc
 from headrace.sql.catalog_manager import CATALOG_TYPES
+from headrace.table.catalog_models import ModelMethods
 from headrace.table.catalog_objects import (
     CatalogBaseTable,
     CatalogColumnStatistics,
@@ -20,7 +32,9 @@ from headrace.table.catalog_objects import (
     CatalogTableStatistics,
     Procedure,
 )
-from headrace.table.object_names import ObjectIdentifier, ObjectPath
+from headrace.table.catalog_partitions import PartitionMethods, missing, present
+from headrace.table.catalog_statistics import StatisticsMethods
+from headrace.table.object_names import ObjectIdentifier, ObjectPath, require_name
 from headrace.table.resolved_schema import (
     Column,
     ComputedColumn,
@@ -74,15 +88,7 @@ class CatalogDescriptor:
         return CatalogDescriptor(catalog_name, configuration.to_dict(), comment)
 
 
-def _missing(what: str, name: object) -> InvalidArgument:
-    return InvalidArgument(f"there is no {what} {name}", origin=calling_origin())
-
-
-def _exists(what: str, name: object) -> InvalidArgument:
-    return InvalidArgument(f"there is a {what} {name} already", origin=calling_origin())
-
-
-class Catalog:
+class Catalog(PartitionMethods, StatisticsMethods, ModelMethods):
     """Databases with tables, views, partitions and functions."""
 
     def __init__(self, catalog: sc.Catalog) -> None:
@@ -93,7 +99,7 @@ class Catalog:
         """A catalog of a kind: `generic_in_memory` or `filesystem`."""
         made = CATALOG_TYPES.get(kind)
         if made is None:
-            raise _missing("type of catalogs", kind)
+            raise missing(InvalidArgument, "type of catalogs", kind)
         return Catalog(made(options))
 
     def get_default_database(self) -> str:
@@ -107,25 +113,29 @@ class Catalog:
     def get_database(self, database_name: str) -> CatalogDatabase:
         found = self.catalog.database(database_name)
         if found is None:
-            raise _missing("database", database_name)
+            raise missing(DatabaseNotExistException, "database", database_name)
         return CatalogDatabase(found)
 
     def database_exists(self, database_name: str) -> bool:
         return self.catalog.database(database_name) is not None
 
     def create_database(self, name: str, database: CatalogDatabase, ignore_if_exists: bool) -> None:
-        if not self.database_exists(name):
+        if not self.database_exists(require_name(name, "database")):
             self.catalog.put_database(name, database.database)
         elif not ignore_if_exists:
-            raise _exists("database", name)
+            raise present(DatabaseAlreadyExistException, "database", name)
 
-    def drop_database(self, name: str, ignore_if_not_exists: bool) -> None:
+    def drop_database(self, name: str, ignore_if_exists: bool) -> None:
+        """Drop an empty database; of one that is not there nothing is said if it may be missing."""
         if self.database_exists(name):
-            if self.catalog.tables(name):
-                raise InvalidArgument(f"database {name} is not empty", origin=calling_origin())
+            held = (*self.catalog.tables(name), *self.catalog.functions(name))
+            if held or self.list_models(name):
+                raise DatabaseNotEmptyException(
+                    f"database {name} is not empty", origin=calling_origin()
+                )
             self.catalog.drop_database(name)
-        elif not ignore_if_not_exists:
-            raise _missing("database", name)
+        elif not ignore_if_exists:
+            raise missing(DatabaseNotExistException, "database", name)
 
     def alter_database(
         self, name: str, new_database: CatalogDatabase, ignore_if_not_exists: bool
@@ -133,7 +143,7 @@ class Catalog:
         if self.database_exists(name):
             self.catalog.put_database(name, new_database.database)
         elif not ignore_if_not_exists:
-            raise _missing("database", name)
+            raise missing(DatabaseNotExistException, "database", name)
 
     # Tables and views.
 
@@ -147,6 +157,7 @@ class Catalog:
 
     def list_materialized_tables(self, database_name: str) -> list[str]:
         """There are none."""
+        self.get_database(database_name)
         return []
 
     def _table(self, path: ObjectPath) -> sc.CatalogObject | None:
@@ -158,7 +169,7 @@ class Catalog:
     def get_table(self, table_path: ObjectPath) -> CatalogBaseTable:
         found = self._table(table_path)
         if found is None:
-            raise _missing("table", table_path)
+            raise missing(TableNotExistException, "table", table_path)
         return CatalogBaseTable(found)
 
     def table_exists(self, table_path: ObjectPath) -> bool:
@@ -168,7 +179,7 @@ class Catalog:
         if self.table_exists(table_path):
             self.catalog.drop_table(table_path.get_database_name(), table_path.get_object_name())
         elif not ignore_if_not_exists:
-            raise _missing("table", table_path)
+            raise missing(TableNotExistException, "table", table_path)
 
     def rename_table(
         self, table_path: ObjectPath, new_table_name: str, ignore_if_not_exists: bool
@@ -177,9 +188,9 @@ class Catalog:
         if not self.table_exists(table_path):
             if ignore_if_not_exists:
                 return
-            raise _missing("table", table_path)
+            raise missing(TableNotExistException, "table", table_path)
         if self.table_exists(ObjectPath(database, new_table_name)):
-            raise _exists("table", new_table_name)
+            raise present(TableAlreadyExistException, "table", new_table_name)
         self.catalog.rename_table(database, name, new_table_name)
 
     def create_table(
@@ -189,89 +200,26 @@ class Catalog:
         if not self.table_exists(table_path):
             self._put(table_path, table.table)
         elif not ignore_if_exists:
-            raise _exists("table", table_path)
+            raise present(TableAlreadyExistException, "table", table_path)
 
     def alter_table(
         self, table_path: ObjectPath, new_table: CatalogBaseTable, ignore_if_not_exists: bool
     ) -> None:
-        if self.table_exists(table_path):
+        found = self._table(table_path)
+        if found is not None:
+            if isinstance(found, sc.CatalogView) != isinstance(new_table.table, sc.CatalogView):
+                raise CatalogException(
+                    f"{table_path} cannot be changed from a table to a view or back",
+                    origin=calling_origin(), hint="Drop it and create it anew.",
+                )  # fmt: skip
             self._put(table_path, new_table.table)
         elif not ignore_if_not_exists:
-            raise _missing("table", table_path)
-
-    # Partitions.
-
-    def list_partitions(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec | None = None
-    ) -> list[CatalogPartitionSpec]:
-        """The partitions that agree with a part of a specification."""
-        wanted = {} if partition_spec is None else partition_spec.get_partition_spec()
-        found = self.catalog.partitions(
-            table_path.get_database_name(), table_path.get_object_name()
-        )
-        return [
-            CatalogPartitionSpec(dict(each)) for each in found if wanted.items() <= each.items()
-        ]
-
-    def _partition(self, path: ObjectPath, spec: CatalogPartitionSpec) -> Mapping[str, str] | None:
-        return self.catalog.partition(
-            path.get_database_name(), path.get_object_name(), spec.get_partition_spec()
-        )
-
-    def get_partition(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
-    ) -> CatalogPartition:
-        found = self._partition(table_path, partition_spec)
-        if found is None:
-            raise _missing("partition", partition_spec)
-        return CatalogPartition(dict(found))
-
-    def partition_exists(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
-    ) -> bool:
-        return self._partition(table_path, partition_spec) is not None
-
-    def create_partition(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec,
-        partition: CatalogPartition, ignore_if_exists: bool,
-    ) -> None:  # fmt: skip
-        if not self.partition_exists(table_path, partition_spec):
-            self._put_partition(table_path, partition_spec, partition)
-        elif not ignore_if_exists:
-            raise _exists("partition", partition_spec)
-
-    def alter_partition(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec,
-        new_partition: CatalogPartition, ignore_if_not_exists: bool,
-    ) -> None:  # fmt: skip
-        if self.partition_exists(table_path, partition_spec):
-            self._put_partition(table_path, partition_spec, new_partition)
-        elif not ignore_if_not_exists:
-            raise _missing("partition", partition_spec)
-
-    def _put_partition(
-        self, path: ObjectPath, spec: CatalogPartitionSpec, partition: CatalogPartition
-    ) -> None:
-        self.catalog.put_partition(
-            path.get_database_name(), path.get_object_name(), spec.get_partition_spec(),
-            partition.get_properties(),
-        )  # fmt: skip
-
-    def drop_partition(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec,
-        ignore_if_not_exists: bool,
-    ) -> None:  # fmt: skip
-        if self.partition_exists(table_path, partition_spec):
-            self.catalog.drop_partition(
-                table_path.get_database_name(), table_path.get_object_name(),
-                partition_spec.get_partition_spec(),
-            )  # fmt: skip
-        elif not ignore_if_not_exists:
-            raise _missing("partition", partition_spec)
+            raise missing(TableNotExistException, "table", table_path)
 
     # Functions and procedures.
 
     def list_functions(self, database_name: str) -> list[str]:
+        self.get_database(database_name)
         return list(self.catalog.functions(database_name))
 
     def _function(self, path: ObjectPath) -> sc.CatalogFunction | None:
@@ -280,7 +228,7 @@ class Catalog:
     def get_function(self, function_path: ObjectPath) -> CatalogFunction:
         found = self._function(function_path)
         if found is None:
-            raise _missing("function", function_path)
+            raise missing(FunctionNotExistException, "function", function_path)
         return CatalogFunction(found)
 
     def function_exists(self, function_path: ObjectPath) -> bool:
@@ -289,10 +237,11 @@ class Catalog:
     def create_function(
         self, function_path: ObjectPath, function: CatalogFunction, ignore_if_exists: bool
     ) -> None:
+        self.get_database(function_path.get_database_name())
         if not self.function_exists(function_path):
             self._put_function(function_path, function)
         elif not ignore_if_exists:
-            raise _exists("function", function_path)
+            raise present(FunctionAlreadyExistException, "function", function_path)
 
     def alter_function(
         self, function_path: ObjectPath, new_function: CatalogFunction, ignore_if_not_exists: bool
@@ -300,7 +249,7 @@ class Catalog:
         if self.function_exists(function_path):
             self._put_function(function_path, new_function)
         elif not ignore_if_not_exists:
-            raise _missing("function", function_path)
+            raise missing(FunctionNotExistException, "function", function_path)
 
     def _put_function(self, path: ObjectPath, function: CatalogFunction) -> None:
         name = path.get_object_name().lower()
@@ -311,9 +260,10 @@ class Catalog:
             name = function_path.get_object_name().lower()
             self.catalog.drop_function(function_path.get_database_name(), name)
         elif not ignore_if_not_exists:
-            raise _missing("function", function_path)
+            raise missing(FunctionNotExistException, "function", function_path)
 
     def list_procedures(self, database_name: str) -> list[str]:
+        self.get_database(database_name)
         return list(self.catalog.procedures(database_name))
 
     def get_procedure(self, procedure_path: ObjectPath) -> Procedure:
@@ -321,20 +271,8 @@ class Catalog:
             procedure_path.get_database_name(), procedure_path.get_object_name()
         )
         if found is None:
-            raise _missing("procedure", procedure_path)
+            raise missing(InvalidArgument, "procedure", procedure_path)
         return Procedure(found)
-
-    # Statistics: Spark reads them itself where a plan depends on them.
-
-    def get_table_statistics(self, table_path: ObjectPath) -> CatalogTableStatistics:
-        """Nothing is known."""
-        self.get_table(table_path)
-        return CatalogTableStatistics()
-
-    def get_table_column_statistics(self, table_path: ObjectPath) -> CatalogColumnStatistics:
-        """Nothing is known."""
-        self.get_table(table_path)
-        return CatalogColumnStatistics()
 
 
 class HiveCatalog(Catalog):

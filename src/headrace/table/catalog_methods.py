@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.core.expressions import UserFunction
-from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
+from headrace.errors import TypeMismatch, Unsupported
 from headrace.origin import calling_origin
 from headrace.sql import functions
 from headrace.sql.catalog import CatalogFunction, CatalogView
@@ -175,33 +175,13 @@ class CatalogMethods:
     # Modules.
 
     def load_module(self, module_name: str, module: Module) -> None:
-        known = self._runner.catalog_session
-        if module_name in known.loaded:
-            raise InvalidArgument(f"module {module_name} is loaded", origin=calling_origin())
-        if module_name != "core":
-            raise Unsupported(
-                f"there is no module {module_name}: `core` has all functions",
-                origin=calling_origin(),
-            )
-        known.loaded.append(module_name)
-        known.modules.append(module_name)
+        self._runner.catalog_session.load_module(module_name, calling_origin())
 
     def unload_module(self, module_name: str) -> None:
-        known = self._runner.catalog_session
-        if module_name not in known.loaded:
-            raise InvalidArgument(f"no module {module_name} is loaded", origin=calling_origin())
-        known.loaded.remove(module_name)
-        if module_name in known.modules:
-            known.modules.remove(module_name)
+        self._runner.catalog_session.unload_module(module_name, calling_origin())
 
     def use_modules(self, *module_names: str) -> None:
-        known = self._runner.catalog_session
-        unknown = [name for name in module_names if name not in known.loaded]
-        if unknown:
-            raise InvalidArgument(
-                f"no module {', '.join(unknown)} is loaded", origin=calling_origin()
-            )
-        known.modules[:] = module_names
+        self._runner.catalog_session.use_modules(module_names, calling_origin())
 
     def list_modules(self) -> list[str]:
         return list(self._runner.catalog_session.modules)
@@ -232,8 +212,9 @@ class CatalogMethods:
         raise no_models()
 
     def list_models(self) -> list[str]:
-        """There are none."""
-        return []
+        """Models of the current database; nothing here can call them."""
+        catalogs = self._session.catalogs
+        return list(catalogs.catalog().models(catalogs.current_database))
 
     def list_temporary_models(self) -> list[str]:
         """There are none."""

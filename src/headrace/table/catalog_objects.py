@@ -9,8 +9,6 @@ from typing import Any
 from headrace.core.logical_types import Field
 from headrace.core.table_connector import CatalogTable, TableColumn
 from headrace.core.table_connector import TableSchema as DeclaredSchema
-from headrace.errors import Unsupported
-from headrace.origin import calling_origin
 from headrace.sql import catalog as sc
 from headrace.table.schema import Schema
 from headrace.table.table_schema import TableSchema
@@ -188,10 +186,28 @@ class CatalogFunction:
 
 
 class CatalogModel:
-    """A model, which cannot be had."""
+    """A model: what it takes and gives, its options and comment. Nothing here can call it."""
 
-    def __init__(self, *_args: Any) -> None:
-        raise Unsupported("models are not there", origin=calling_origin())
+    def __init__(self, model: sc.CatalogModel) -> None:
+        self.model = model
+
+    @staticmethod
+    def create_model(
+        input_schema: Schema, output_schema: Schema, options: Mapping[str, str] | None = None,
+        comment: str | None = None,
+    ) -> CatalogModel:  # fmt: skip
+        return CatalogModel(
+            sc.CatalogModel(input_schema, output_schema, dict(options or {}), comment)
+        )
+
+    def copy(self) -> CatalogModel:
+        return CatalogModel(replace(self.model, options=dict(self.model.options)))
+
+    def get_comment(self) -> str | None:
+        return self.model.comment
+
+    def get_options(self) -> dict[str, str]:
+        return dict(self.model.options)
 
 
 class Procedure:

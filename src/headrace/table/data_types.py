@@ -5,12 +5,12 @@ from __future__ import annotations
 import pickle
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from headrace.core import logical_types as lt
-from headrace.core.table_values import from_python, nullable, to_python
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin
+from headrace.table.sql_values import from_sql_value, is_converted, to_sql_value
 
 
 class DataType:
@@ -44,16 +44,16 @@ class DataType:
         return self
 
     def need_conversion(self) -> bool:
-        """Whether a value of a program differs from its internal form."""
-        return to_python(self.logical()) is not None
+        """Whether a value of a program has another form in SQL."""
+        return is_converted(self.logical())
 
     def to_sql_type(self, obj: Any) -> Any:
-        """A value of a program in its internal form."""
-        return nullable(from_python(self.logical()))(obj)
+        """A value of a program as SQL has it, times and intervals in microseconds."""
+        return to_sql_value(obj, self.logical())
 
     def from_sql_type(self, obj: Any) -> Any:
-        """A value in internal form as programs see it."""
-        return nullable(to_python(self.logical()))(obj)
+        """What to_sql_type() gives as programs see it."""
+        return from_sql_value(obj, self.logical())
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
@@ -254,6 +254,9 @@ class ListViewType(DataType):
     def logical(self) -> lt.LogicalType:
         return lt.ArrayType(self.element_type.logical())
 
+    def __repr__(self) -> str:
+        return f"ListViewType({self.element_type!r})"
+
 
 class MapViewType(DataType):
     """Of a map that an accumulator keeps."""
@@ -265,6 +268,9 @@ class MapViewType(DataType):
 
     def logical(self) -> lt.LogicalType:
         return lt.MapType(self.key_type.logical(), self.value_type.logical())
+
+    def __repr__(self) -> str:
+        return f"MapViewType({self.key_type!r}, {self.value_type!r})"
 
 
 class RowField:
@@ -296,7 +302,11 @@ class RowField:
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        return f"RowField({self.name}, {self.data_type!r}, {self.description})"
+        described = "..." if self.description is None else self.description
+        return f"RowField({self.name}, {self.data_type!r}, {described})"
+
+    def __str__(self) -> str:
+        return f"RowField({self.name}, {self.data_type})"
 
 
 class RowType(DataType):
@@ -335,13 +345,25 @@ class RowType(DataType):
     def __len__(self) -> int:
         return len(self.fields)
 
-    def __getitem__(self, key: str | int) -> RowField:
+    @overload
+    def __getitem__(self, key: str | int) -> RowField: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> RowType: ...
+
+    def __getitem__(self, key: str | int | slice) -> RowField | RowType:
+        if isinstance(key, slice):
+            return RowType(self.fields[key])
         if isinstance(key, int):
             return self.fields[key]
+        if not isinstance(key, str):
+            raise TypeMismatch(
+                f"a field is asked for by name or number, not {key!r}", origin=calling_origin()
+            )
         for field in self.fields:
             if field.name == key:
                 return field
-        raise KeyError(key)
+        raise KeyError(f"No RowField named {key}")
 
     def __repr__(self) -> str:
         return f"RowType({','.join(map(repr, self.fields))})"

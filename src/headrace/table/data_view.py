@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import ItemsView, Iterable, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Generic, TypeVar
 
 __all__ = ["DataView", "ListView", "MapView"]
@@ -44,6 +44,9 @@ class ListView(DataView, Generic[T]):
 
     def __hash__(self) -> int:
         return hash(tuple(self._list))
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._list)
 
 
 class MapView(DataView, Generic[K, V]):
@@ -94,5 +97,11 @@ class MapView(DataView, Generic[K, V]):
     def __contains__(self, key: Any) -> bool:
         return self.contains(key)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[K]:
         return iter(self._dict)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MapView) and self._dict == other._dict
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._dict))

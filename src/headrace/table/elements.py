@@ -15,6 +15,7 @@ from headrace.core.time import Instant
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin
 from headrace.table.type_mapping import inferred_atom
+from headrace.table.user_defined_types import own_type
 
 _BITS: dict[type[lt.LogicalType], int] = {
     lt.TinyIntType: 8, lt.SmallIntType: 16, lt.IntType: 32, lt.BigIntType: 64,
@@ -78,6 +79,9 @@ def _inferred(value: Any) -> lt.LogicalType:
     found = inferred_atom(value)
     if found is not None:
         return found
+    own = own_type(value)
+    if own is not None:
+        return own.logical()
     if isinstance(value, Instant):
         return lt.LocalZonedTimestampType(9)
     if isinstance(value, dict):
@@ -93,8 +97,25 @@ def _inferred(value: Any) -> lt.LogicalType:
             element = _merged(element, _inferred(item), "an array")
         return lt.ArrayType(element)
     if isinstance(value, array.array):
-        return lt.ArrayType((lt.DOUBLE if value.typecode in "fd" else lt.BIGINT).not_null())
+        return lt.ArrayType(_machine_type(value).not_null())
     return _row_type(value)
+
+
+def _machine_type(numbers: array.array[Any]) -> lt.LogicalType:
+    """The type of numbers as a machine holds them; without a sign they need the next larger one."""
+    code = numbers.typecode
+    if code in "fd":
+        return lt.FLOAT if code == "f" else lt.DOUBLE
+    if code in "uw":
+        return lt.CharType(numbers.itemsize)
+    bits = numbers.itemsize * 8 + (1 if code.isupper() else 0)
+    for kind, held in ((lt.TINYINT, 8), (lt.SMALLINT, 16), (lt.INT, 32), (lt.BIGINT, 64)):
+        if bits <= held:
+            return kind
+    raise TypeMismatch(
+        f"no type of columns holds the numbers of an array of typecode {code!r}",
+        origin=calling_origin(), hint="Use an array with a sign, such as array('q', …).",
+    )  # fmt: skip
 
 
 def _merged(left: lt.LogicalType, right: lt.LogicalType, where: str) -> lt.LogicalType:

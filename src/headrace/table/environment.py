@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from headrace.core import logical_types as lt
 from headrace.core.config import Configuration
 from headrace.core.table_connector import CatalogTable, TableColumn, TableSchema
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from headrace.errors import InvalidArgument, TypeMismatch
-from headrace.graph.relations import Relation, Scan
+from headrace.errors import InvalidArgument, TypeMismatch, naming_the_caller
+from headrace.graph.relations import Insert, Relation, Scan
 from headrace.operators.functions.session import session_time_zone
 from headrace.origin import calling_origin
+from headrace.spark.dependencies import add_archive, add_file, set_requirements
 from headrace.sql import unresolved as un
 from headrace.sql.calls import as_type
-from headrace.sql.catalog import CatalogView
+from headrace.sql.catalog import CatalogView, anonymous_name
 from headrace.sql.catalog_manager import CatalogManager
 from headrace.sql.completion import completion_hints
 from headrace.sql.ddl_tables import Draft
@@ -23,7 +24,7 @@ from headrace.sql.parse_statements import parse_statement
 from headrace.sql.scope import Scope
 from headrace.sql.set_operations import values
 from headrace.table.catalog_methods import CatalogMethods
-from headrace.table.compiled_plan import no_compiled_plans
+from headrace.table.compiled_plan import CompiledPlan, compile_inserts, read_plan
 from headrace.table.data_types import DataType
 from headrace.table.element_source import ElementSource
 from headrace.table.elements import inferred_row_type, internal_rows
@@ -35,6 +36,7 @@ from headrace.table.expression_base import ExpressionBase
 from headrace.table.object_names import path_parts
 from headrace.table.pandas_source import pandas_source
 from headrace.table.plan_details import plan_details
+from headrace.table.plan_reference import PlanReference
 from headrace.table.results import TableResult
 from headrace.table.session import TableSession
 from headrace.table.settings import TableSettings
@@ -44,6 +46,7 @@ from headrace.table.table import Table
 from headrace.table.table_config import TableConfig
 from headrace.table.table_descriptor import TableDescriptor
 from headrace.table.type_mapping import logical_type_of
+from headrace.table.user_defined_types import serialize_objects
 
 
 class TableEnvironment(CatalogMethods):
@@ -53,19 +56,16 @@ class TableEnvironment(CatalogMethods):
         self, settings: EnvironmentSettings, environment: StreamExecutionEnvironment | None = None
     ):
         self._env = environment or StreamExecutionEnvironment(settings.get_configuration())
-        # One set of options for both environments, as SET must change them all.
-        configuration = self._env.configuration
-        if environment is not None:
-            configuration.add_all(settings.get_configuration())
-        self._config = TableConfig(configuration)
+        own = Configuration(settings.get_configuration())
+        self._config = TableConfig(own, self._env.configuration)
         catalogs = CatalogManager(
             settings.get_built_in_catalog_name(), settings.get_built_in_database_name(),
             settings.catalog,
         )  # fmt: skip
-        table_settings = TableSettings(configuration)
+        table_settings = TableSettings(own.over(self._env.configuration), own)
         self._session = TableSession(catalogs, table_settings)
         self._execution = Execution(self._env, table_settings, settings.planner)
-        self._runner = StatementRunner(self._session, self._execution, configuration)
+        self._runner = StatementRunner(self._session, self._execution)
         self._unnamed = 0
         self._sources = 0
 
@@ -82,15 +82,18 @@ class TableEnvironment(CatalogMethods):
 
     def execute_sql(self, stmt: str) -> TableResult:
         """Run one statement; of a job, start it."""
-        return self._runner.run(parse_statement(stmt))
+        with naming_the_caller():
+            return self._runner.run(parse_statement(stmt))
 
     def sql_query(self, query: str) -> Table:
         """A query as a table, of which more can be asked."""
-        return Table(self._session.query_text(query), self)
+        with naming_the_caller():
+            return Table(self._session.query_text(query), self)
 
     def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
         """What a statement asks, what is run, and by which engine."""
-        return self._explained(self._runner._relations(parse_statement(stmt)), extra_details)
+        with naming_the_caller():
+            return self._explained(self._runner._relations(parse_statement(stmt)), extra_details)
 
     def _explained(
         self, relations: Sequence[Relation], extra_details: Sequence[ExplainDetail]
@@ -106,14 +109,19 @@ class TableEnvironment(CatalogMethods):
         """What could be written next at a place in a statement."""
         return list(completion_hints(self._runner.catalog_session, statement, position))
 
-    def load_plan(self, plan_reference: Any) -> NoReturn:
-        raise no_compiled_plans()
+    def load_plan(self, plan_reference: PlanReference) -> CompiledPlan:
+        """A plan that was kept."""
+        return CompiledPlan(read_plan(plan_reference), self)
 
-    def compile_plan_sql(self, stmt: str) -> NoReturn:
-        raise no_compiled_plans()
+    def compile_plan_sql(self, stmt: str) -> CompiledPlan:
+        """An INSERT statement, or a statement set, as a plan that can be kept."""
+        return self._compiled(self._runner.inserts_of(parse_statement(stmt)))
 
-    def execute_plan(self, plan_reference: Any) -> NoReturn:
-        raise no_compiled_plans()
+    def execute_plan(self, plan_reference: PlanReference) -> TableResult:
+        return self.load_plan(plan_reference).execute()
+
+    def _compiled(self, inserts: Sequence[Insert]) -> CompiledPlan:
+        return CompiledPlan(compile_inserts(inserts), self)
 
     # Tables.
 
@@ -165,7 +173,7 @@ class TableEnvironment(CatalogMethods):
     def _anonymous(self, descriptor: TableDescriptor) -> str:
         self._unnamed += 1
         connector = descriptor.get_options().get("connector", "table")
-        name = f"*anonymous_{connector}${self._unnamed}*"
+        name = anonymous_name(connector, self._unnamed)
         self._create((name,), descriptor, temporary=True)
         return f"`{name}`"
 
@@ -222,8 +230,11 @@ class TableEnvironment(CatalogMethods):
         listed = list(elements)
         if listed and all(isinstance(each, ExpressionBase) for each in listed):
             return self._from_expressions(listed, schema)
-        if schema is None or isinstance(schema, list | tuple):
-            row = inferred_row_type(listed, schema)
+        typed = schema if isinstance(schema, DataType) else None
+        inferred = schema is None or isinstance(schema, list | tuple)
+        row = inferred_row_type(listed, schema) if inferred else None
+        listed = [serialize_objects(each, typed) for each in listed]
+        if row is not None:
             return self._from_rows(internal_rows(listed, row, verify=False), row)
         declared = logical_type_of(schema)
         if not isinstance(declared, lt.RowType):
@@ -237,7 +248,7 @@ class TableEnvironment(CatalogMethods):
 
     def _from_source(self, source: ElementSource, row: lt.RowType) -> Table:
         self._sources += 1
-        path = (f"*anonymous_elements${self._sources}*",)
+        path = (anonymous_name("elements", self._sources),)
         return Table(Scan(schema=row.fields, path=path, source=source), self)
 
     def _from_expressions(self, rows: list[ExpressionBase], schema: DataType | None) -> Table:
@@ -266,17 +277,18 @@ class TableEnvironment(CatalogMethods):
 
     def add_python_file(self, file_path: str) -> None:
         """A file, package or folder that the workers can import."""
-        self._env.add_python_file(file_path)
+        add_file(self._session.settings.configuration, file_path)
 
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
     ) -> None:
         """Packages that the workers install."""
-        self._env.set_python_requirements(requirements_file_path, requirements_cache_dir)
+        own = self._config.get_configuration()
+        set_requirements(own, requirements_file_path, requirements_cache_dir)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
         """An archive that the workers unpack."""
-        self._env.add_python_archive(archive_path, target_dir)
+        add_archive(self._session.settings.configuration, archive_path, target_dir)
 
 
 def _settings(given: EnvironmentSettings | Configuration | None) -> EnvironmentSettings:

@@ -45,12 +45,16 @@ class EnvironmentSettings:
             self._configuration.set_string(RUNTIME_MODE, "BATCH")
             return self
 
-        def with_built_in_catalog_name(self, name: str) -> EnvironmentSettings.Builder:
-            self._catalog_name = name
+        def with_built_in_catalog_name(
+            self, built_in_catalog_name: str
+        ) -> EnvironmentSettings.Builder:
+            self._catalog_name = built_in_catalog_name
             return self
 
-        def with_built_in_database_name(self, name: str) -> EnvironmentSettings.Builder:
-            self._database_name = name
+        def with_built_in_database_name(
+            self, built_in_database_name: str
+        ) -> EnvironmentSettings.Builder:
+            self._database_name = built_in_database_name
             return self
 
         def with_catalog(self, catalog: Catalog) -> EnvironmentSettings.Builder:

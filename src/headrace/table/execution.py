@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.connectors.tables.sinks import PrintSink
-from headrace.core.logical_types import RowType
+from headrace.core.logical_types import LogicalType, RowType, YearMonthIntervalType
 from headrace.core.table_columns import from_arrow
 from headrace.core.table_connector import INSERT, RETRACT, ChangelogMode
 from headrace.core.table_values import change_text
@@ -28,8 +28,10 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
 from headrace.plan.relational.changelog import Traits, annotated
 from headrace.plan.relational.traversal import walk
+from headrace.spark.dependencies import prepare
 from headrace.spark.native import RULES as NATIVE_RULES
 from headrace.spark.native import Frames, NotNative, named
+from headrace.sql.functions.type_rules import children
 from headrace.table.interfaces import Executor, Planner, Put, RulePlanner
 from headrace.table.lowering import Lowering, LoweringSettings
 from headrace.table.lowering.rules import RULES
@@ -97,6 +99,9 @@ class Execution(Executor):
 
     def optimized(self, relation: Relation) -> Any:
         check_options(self.settings.options, self._told_options)
+        self.settings.hand_over(self.env.configuration)
+        if isinstance(relation, Insert) and self.settings.batch:
+            relation = replace(relation, conflict=None)  # as in Flink, it has no effect there
         with self.settings.compiling():
             return self.planner.optimized(relation)
 
@@ -171,7 +176,10 @@ class Execution(Executor):
         )
 
     def frames(self) -> Frames:
-        return Frames(self._session(), NATIVE_RULES)
+        session = self._session()
+        parameters = self.env.config.get_global_job_parameters()
+        brought = prepare(session, self.env._job_settings().dependencies)["brought"]
+        return Frames(session, NATIVE_RULES, parameters, brought)
 
     def _run_native(self, inserts: Sequence[Insert], name: str) -> JobClient:
         frames = self.frames()
@@ -189,9 +197,12 @@ class Execution(Executor):
             raise NotNative("the sink has columns that must not be NULL")
         if self._enforces_lengths():
             raise NotNative("values are cut or checked by the sink's types")
+        if insert.conflict is not None and annotated(insert, final=True).materializes(insert):
+            raise NotNative("rows may claim the same key of the sink")
         frame = named(frames.frame(insert.input), insert)
         row = RowType(insert.schema)
         if isinstance(insert.sink, PrintSink):
+            _check_transfer(row)
             return lambda: _print(_rows(frame, row), insert.sink)
         write = insert.sink.native(frame)
         if write is None:
@@ -210,6 +221,7 @@ class Execution(Executor):
         with self.settings.compiling():
             frame = frames.frame(relation)
         row = RowType(relation.schema)
+        _check_transfer(row)
         return launch_native(
             frames.session, name, lambda: put(list(_rows(frame, row))), self.env._job_settings()
         )
@@ -226,6 +238,14 @@ def _overwriting(insert: Any) -> Any:
             hint="Use INSERT INTO.",
         )
     return replace(insert, sink=sink)
+
+
+def _check_transfer(type: LogicalType) -> None:
+    """Arrow, in which Spark hands rows over, has no type for months."""
+    if isinstance(type, YearMonthIntervalType):
+        raise NotNative("intervals of months cannot be handed over by Spark")
+    for part in children(type):
+        _check_transfer(part)
 
 
 def _rows(frame: Any, row: RowType) -> Iterator[tuple[Any, ...]]:

@@ -6,8 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.core.expressions import UserFunction
+from headrace.core.logical_types import TIMESTAMPS, is_time_attribute
 from headrace.errors import InvalidQuery, Unsupported
+from headrace.graph.relations import Over, Relation
 from headrace.origin import calling_origin
+from headrace.plan.relational.traversal import walk
 from headrace.sql import unresolved as un
 from headrace.table.expression_base import expression_node, nodes_of
 from headrace.table.table_building import Grouped, function_node, without_window
@@ -141,4 +144,21 @@ class OverWindowedTable:
         with self._table._in_zone():
             building = replace(self._table._building(), windows=self._windows)
             made = building.selected([expression_node(field, "select") for field in fields])
+        self._check_order(made)
         return self._table._made(made)
+
+    def _check_order(self, made: Relation) -> None:
+        """Over windows are by time, of a stream by a time attribute; SQL may order by more."""
+        batch = self._table._t_env._session.settings.batch
+        for part in walk(made):
+            if part is self._table.relation:
+                break
+            if not isinstance(part, Over) or not part.order:
+                continue
+            type = part.input.types[part.order[0].column]
+            if not (is_time_attribute(type) or (batch and isinstance(type, TIMESTAMPS))):
+                raise InvalidQuery(
+                    f"an over window is ordered by a time attribute, this is {type}",
+                    origin=calling_origin(),
+                    hint="Order by a column with a watermark, or write the query in SQL.",
+                )

@@ -63,6 +63,9 @@ class YearMonthIntervalType(AtomicType):
     def precision(self) -> int:
         return self._precision
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._nullable).lower()})"
+
     def logical(self) -> lt.LogicalType:
         units = self._resolution.name.split("_TO_")
         sizes = {"YEAR": f"({self._precision})"}
@@ -108,6 +111,9 @@ class DayTimeIntervalType(AtomicType):
     @property
     def fractional_precision(self) -> int:
         return self._fractional_precision
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._nullable).lower()})"
 
     def logical(self) -> lt.LogicalType:
         units = self._resolution.name.split("_TO_")

@@ -7,7 +7,7 @@ import re
 from headrace.errors import InvalidArgument
 from headrace.origin import calling_origin
 
-__all__ = ["ObjectIdentifier", "ObjectPath", "path_parts"]
+__all__ = ["ObjectIdentifier", "ObjectPath", "path_parts", "require_name"]
 
 _PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^`.\s]+))\s*(\.|$)")
 
@@ -30,11 +30,18 @@ def path_parts(text: str, most: int = 3) -> tuple[str, ...]:
             return tuple(parts)
 
 
+def require_name(name: object, what: str) -> str:
+    """A name that is a text, and not a blank one."""
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidArgument(f"the name of a {what} cannot be {name!r}", origin=calling_origin())
+    return name
+
+
 class ObjectPath:
     """A name in a catalog: database and object."""
 
     def __init__(self, database_name: str, object_name: str) -> None:
-        self._parts = database_name, object_name
+        self._parts = require_name(database_name, "database"), require_name(object_name, "table")
 
     def get_database_name(self) -> str:
         return self._parts[0]
@@ -49,6 +56,18 @@ class ObjectPath:
         """Below, at or above 0, by the order of full names."""
         mine, others = self.get_full_name(), other.get_full_name()
         return (mine > others) - (mine < others)
+
+    def __lt__(self, other: ObjectPath) -> bool:
+        return self.compare_to(other) < 0 if isinstance(other, ObjectPath) else NotImplemented
+
+    def __le__(self, other: ObjectPath) -> bool:
+        return self.compare_to(other) <= 0 if isinstance(other, ObjectPath) else NotImplemented
+
+    def __gt__(self, other: ObjectPath) -> bool:
+        return self.compare_to(other) > 0 if isinstance(other, ObjectPath) else NotImplemented
+
+    def __ge__(self, other: ObjectPath) -> bool:
+        return self.compare_to(other) >= 0 if isinstance(other, ObjectPath) else NotImplemented
 
     @staticmethod
     def from_string(full_name: str) -> ObjectPath:

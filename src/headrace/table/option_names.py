@@ -22,7 +22,9 @@ USED = frozenset({
     "table.exec.async-scalar.max-attempts", "table.exec.async-scalar.max-concurrent-operations",
     "table.exec.async-scalar.retry-delay", "table.exec.async-scalar.retry-strategy",
     "table.exec.async-scalar.timeout", "table.exec.async-lookup.buffer-capacity",
-    "table.exec.async-lookup.timeout",
+    "table.exec.async-lookup.timeout", "table.display.max-column-width",
+    "table.plan.force-recompile",
+    "table.exec.interval-join.min-cleanup-interval",
 })  # fmt: skip
 _USED_PREFIX = "table.exec.emit."
 
@@ -47,8 +49,8 @@ REFUSED: Mapping[str, tuple[frozenset[str], str]] = {
 _TUNING: Mapping[str, str] = {
     "table": "builtin-catalog-name builtin-database-name catalog-modification.listeners "
     "default-freshness.continuous default-freshness.full default-start-mode "
-    "display.max-column-width generated-code.max-length generated-code.max-members "
-    "legacy-nested-row-nullability plan.compile.catalog-objects plan.force-recompile "
+    "generated-code.max-length generated-code.max-members "
+    "legacy-nested-row-nullability plan.compile.catalog-objects "
     "plan.restore.catalog-objects refresh-mode.freshness-threshold resources.download-dir "
     "rtas-ctas.atomicity-enabled",
     "table.exec": "async-lookup.key-ordered-enabled async-lookup.output-mode "
@@ -60,7 +62,7 @@ _TUNING: Mapping[str, str] = {
     "deduplicate.insert-update-after-sensitive-enabled "
     "deduplicate.mini-batch.compact-changes-enabled delta-join.cache-enabled "
     "delta-join.left.cache-size delta-join.right.cache-size disabled-operators "
-    "interval-join.min-cleanup-interval local-hash-agg.adaptive.distinct-value-rate-threshold "
+    "local-hash-agg.adaptive.distinct-value-rate-threshold "
     "local-hash-agg.adaptive.enabled local-hash-agg.adaptive.sampling-threshold "
     "mini-batch.allow-latency mini-batch.enabled mini-batch.size operator-fusion-codegen.enabled "
     "rank.topn-cache-size resource.default-parallelism resource.external-buffer-memory "

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.core import logical_types as lt
-from headrace.core.table_columns import arrow_type
+from headrace.core.shown_columns import hold_column, shown_type
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin
 from headrace.table.data_types import DataType, RowType
@@ -19,17 +19,15 @@ def pandas_source(frame: Any, schema: Any) -> tuple[ElementSource, lt.RowType]:
     """A DataFrame's columns as a source, with the names and types a schema gives them."""
     if not hasattr(frame, "columns") or not hasattr(frame, "dtypes"):
         raise TypeMismatch(f"{type(frame).__name__} is no DataFrame", origin=calling_origin())
-    columns = pa.Table.from_pandas(frame, preserve_index=False)
-    names, types = _named(schema, columns)
+    names, types = _named(schema, frame)
     row = lt.RowType(tuple(lt.Field(n, t) for n, t in zip(names, types, strict=True)))
-    return ElementSource(row, columns=_fitted(columns, row)), row
+    return ElementSource(row, columns=_fitted(frame, row)), row
 
 
-def _named(schema: Any, columns: pa.Table) -> tuple[list[str], list[lt.LogicalType]]:
-    names = [str(name) for name in columns.column_names]
-    own = [logical_type_of_arrow(field.type) for field in columns.schema]
+def _named(schema: Any, frame: Any) -> tuple[list[str], list[lt.LogicalType]]:
+    names = [str(name) for name in frame.columns]
     if schema is None:
-        return names, own
+        return names, _inferred(frame)
     if isinstance(schema, RowType):
         found = schema.field_names(), [each.logical() for each in schema.field_types()]
     elif not isinstance(schema, list | tuple):
@@ -41,7 +39,7 @@ def _named(schema: Any, columns: pa.Table) -> tuple[list[str], list[lt.LogicalTy
     elif all(isinstance(each, DataType) for each in schema):
         found = names, [logical_type_of(each) for each in schema]
     else:
-        found = [str(each) for each in schema], own
+        found = [str(each) for each in schema], _inferred(frame)
     if len(found[0]) != len(names) or len(found[1]) != len(names):
         raise InvalidArgument(
             f"the DataFrame has {len(names)} columns, the schema {len(found[0])}",
@@ -50,16 +48,30 @@ def _named(schema: Any, columns: pa.Table) -> tuple[list[str], list[lt.LogicalTy
     return found
 
 
-def _fitted(columns: pa.Table, row: lt.RowType) -> pa.Table:
+def _inferred(frame: Any) -> list[lt.LogicalType]:
+    try:
+        schema = pa.Schema.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise TypeMismatch(
+            f"the types of a DataFrame's columns cannot be inferred: {error}",
+            origin=calling_origin(),
+            hint="Give a schema: DataTypes.ROW([DataTypes.FIELD(...), ...]).",
+        ) from None
+    return [logical_type_of_arrow(field.type) for field in schema]
+
+
+def _fitted(frame: Any, row: lt.RowType) -> pa.Table:
     """The columns as the Arrow types that the schema's types have."""
     arrays = []
-    for column, field in zip(columns.columns, row.fields, strict=True):
-        wanted = arrow_type(field.type)
+    for at, field in enumerate(row.fields):
+        wanted, series = shown_type(field.type), frame.iloc[:, at]
         if wanted is None:
             raise TypeMismatch(f"a DataFrame cannot have columns of {field.type}")
+        zoned = getattr(series.dtype, "tz", None) is not None
         try:
-            arrays.append(column.cast(wanted))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            column = pa.Array.from_pandas(series, type=None if zoned else wanted)
+            arrays.append(hold_column(column, field.type))
+        except (pa.ArrowException, TypeError, ValueError) as error:
             raise TypeMismatch(
                 f"column {field.name} cannot be {field.type}: {error}", origin=calling_origin()
             ) from None

@@ -13,6 +13,7 @@ from headrace.core.table_connector import CatalogTable
 from headrace.errors import InvalidArgument
 from headrace.graph.relations import AssignWatermark, Relation
 from headrace.origin import calling_origin
+from headrace.sql.ddl_text import primary_key_name
 from headrace.table.data_types import DataType, RowField, RowType
 from headrace.table.schema import Schema
 from headrace.table.type_mapping import data_type_of, logical_type_of
@@ -298,7 +299,7 @@ class ResolvedSchema:
             marks.append(WatermarkSpec(mark.column, mark.expression, relation.watermark.type))
         key = None
         if table.schema.primary_key is not None:
-            name = table.schema.primary_key_name or f"PK_{'_'.join(table.schema.primary_key)}"
+            name = table.schema.primary_key_name or primary_key_name(table.schema.primary_key)
             key = UniqueConstraint(name, table.schema.primary_key)
         return ResolvedSchema(columns, marks, key)
 

@@ -9,7 +9,7 @@ from typing import Any
 from headrace.core.logical_types import Field, RowType
 from headrace.core.rows import Row
 from headrace.core.table_connector import INSERT, KIND_TEXTS
-from headrace.core.table_values import changed_row_maker
+from headrace.core.table_values import COLLECTED, changed_row_maker
 from headrace.datastream.collecting import CloseableIterator
 from headrace.jobs.client import JobClient
 from headrace.table.resolved_schema import ResolvedSchema
@@ -32,14 +32,18 @@ class TableResult:
     def __init__(
         self, fields: Sequence[Field], *, kind: ResultKind = ResultKind.SUCCESS_WITH_CONTENT,
         rows: Sequence[Change] = (), changes: CloseableIterator | None = None,
-        client: JobClient | None = None, updating: bool = False,
+        client: JobClient | None = None, tableau: Tableau | None = None, raw: bool = False,
     ):  # fmt: skip
         self._fields = tuple(fields)
         self._kind = kind
         self._rows = rows
         self._changes = changes
         self._client = client
-        self._updating = updating
+        self.tableau = tableau or Tableau(
+            fields, with_kinds=False, fixed=False, widest=None, null=""
+        )
+        """How it is drawn: by default as what a command tells, of which nothing is cut."""
+        self._raw = raw
 
     def get_job_client(self) -> JobClient | None:
         return self._client
@@ -75,13 +79,16 @@ class TableResult:
 
     def print(self) -> None:
         """Show all rows in a frame; those of a stream as they come."""
-        if self._kind is ResultKind.SUCCESS and not self._rows:
+        if self._kind is ResultKind.SUCCESS:
             print("OK")
             return
-        streaming = self._changes is not None
-        tableau = Tableau(self._fields, with_kinds=streaming, fixed=streaming)
-        for line in tableau.lines(self.changes()):
-            print(line, flush=streaming)
+        lines = self._plain() if self._raw else self.tableau.lines(self.changes())
+        for line in lines:
+            print(line, flush=self._changes is not None)
+
+    def _plain(self) -> Iterator[str]:
+        for change in self.changes():
+            yield ", ".join(map(str, change[1:]))
 
 
 class TableRows(Iterator[Row]):
@@ -89,7 +96,7 @@ class TableRows(Iterator[Row]):
 
     def __init__(self, changes: Iterator[Change], row: RowType, job: CloseableIterator | None):
         self._changes = changes
-        self._row = changed_row_maker(row)
+        self._row = changed_row_maker(row, COLLECTED)
         self._job = job
 
     def __next__(self) -> Row:

@@ -5,37 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import pyarrow as pa
-
-from headrace.core.logical_types import (
-    LocalZonedTimestampType,
-    LogicalType,
-    RowType,
-    TimeType,
-)
-from headrace.core.table_columns import to_arrow
+from headrace.core.logical_types import RowType
+from headrace.core.shown_columns import show_frame, show_values
+from headrace.operators.functions.session import zone_of
 from headrace.operators.table.hashable_rows import lookup_form
 
 
 def data_frame(changes: Iterable[tuple[Any, ...]], row: RowType, zone: str = "UTC") -> Any:
     """The rows that are there after all changes, as a pandas DataFrame.
 
-    TIMESTAMP_LTZ columns have the wall-clock time of `zone`.
+    TIMESTAMP_LTZ columns are in `zone`.
     """
     rows = remaining(changes)
-    arrays = [_column([each[at] for each in rows], type) for at, type in enumerate(row.types)]
-    frame = pa.Table.from_arrays(arrays, names=list(row.names)).to_pandas()
-    for name, type in zip(row.names, row.types, strict=True):
-        if isinstance(type, LocalZonedTimestampType):
-            frame[name] = frame[name].dt.tz_convert(zone).dt.tz_localize(None)
-    return frame
-
-
-def _column(values: list[Any], type: LogicalType) -> pa.Array:
-    if isinstance(type, TimeType):
-        # Internally a number of milliseconds, which a program would not know as a time.
-        return pa.array(values, pa.int32()).cast(pa.time32("ms"))
-    return to_arrow(values, type)
+    arrays = [show_values([each[at] for each in rows], type) for at, type in enumerate(row.types)]
+    return show_frame(arrays, row.fields, zone_of(zone))
 
 
 def remaining(changes: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

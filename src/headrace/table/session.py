@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headrace.core.expressions import Expression
+from headrace.core.expressions import Expression, UserFunction
 from headrace.graph.relations import Insert, Relation
 from headrace.operators.functions.session import session_time_zone
+from headrace.spark.dependencies import Dependencies
 from headrace.sql import statements as st
+from headrace.sql.catalog import CatalogFunction
 from headrace.sql.catalog_manager import CATALOG_TYPES, CatalogManager
 from headrace.sql.catalog_tables import CatalogTables, sink_of
 from headrace.sql.function_catalog import FunctionCatalog
@@ -29,7 +31,11 @@ class TableSession:
         self.catalogs = catalogs
         self.settings = settings
         self.functions = FunctionCatalog(catalogs)
-        self.tables = CatalogTables(catalogs, self.functions, loaded_function)
+        self.tables = CatalogTables(catalogs, self.functions, self._load_function)
+
+    def _load_function(self, name: str, registered: CatalogFunction) -> UserFunction:
+        modules = Dependencies.configured(self.settings.configuration).modules()
+        return loaded_function(name, registered, modules)
 
     @property
     def builder(self) -> QueryBuilder:

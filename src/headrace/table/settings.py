@@ -6,19 +6,23 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headrace.core.config import Configuration, parse_duration
+from headrace.core.older_options import take_over
 from headrace.errors import InvalidArgument
 from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.awaited_calls import USUAL, AwaitedCalls, session_awaited_calls
 from headrace.sql.match_recognize_terms import STRICT as STRICT_PATTERNS
+from headrace.table.tableau import WIDEST
 
 CHANGES = "headrace.table.changes"
 """`micro-batch` (default): one change per key and micro-batch. `record`: as Flink without
 mini-batches, every record's. BATCH mode knows no changes, there it has no meaning."""
 LOCAL_TIME_ZONE = "table.local-time-zone"
 STATE_TTL = "table.exec.state.ttl"
+FORCE_RECOMPILE = "table.plan.force-recompile"
+MAX_COLUMN_WIDTH = "table.display.max-column-width"
 IDLE_TIMEOUT = "table.exec.source.idle-timeout"
 _MODES = ("micro-batch", "record")
 _SCALAR, _LOOKUP = "table.exec.async-scalar.", "table.exec.async-lookup."
@@ -31,6 +35,12 @@ class TableSettings:
     """Reads the configuration anew each time: SET may have changed it."""
 
     configuration: Configuration
+    own: Configuration = field(default_factory=Configuration)
+    """What of it is set for tables: it goes before what the stream environment says."""
+
+    def hand_over(self, outer: Configuration) -> None:
+        """Let the stream environment run a query as it is set for tables."""
+        take_over(outer, self.own)
 
     @property
     def as_stream(self) -> bool:
@@ -72,6 +82,16 @@ class TableSettings:
     @property
     def batch(self) -> bool:
         return self.configuration.get_string("execution.runtime-mode", "").upper() == "BATCH"
+
+    @property
+    def widest(self) -> int:
+        """How many places a printed column has at most, if its type does not say."""
+        return self._number(MAX_COLUMN_WIDTH, WIDEST)
+
+    @property
+    def recompiles(self) -> bool:
+        """Whether a compiled plan replaces one that is there."""
+        return self.configuration.get_boolean(FORCE_RECOMPILE, False)
 
     @property
     def strict_patterns(self) -> bool:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from headrace.core.config import Configuration
-from headrace.core.logical_types import STRING, Field
+from headrace.core.logical_types import BIGINT, STRING, Field
 from headrace.datastream.collecting import CloseableIterator
-from headrace.errors import InvalidQuery, Unsupported
+from headrace.errors import HeadraceError, InvalidQuery, Unsupported
 from headrace.graph.relations import Insert, Relation
 from headrace.sql import ddl, functions
 from headrace.sql import statements as st
+from headrace.sql.catalog import is_anonymous
+from headrace.table.compiled_plan import compile_inserts, read_inserts, read_plan, write_plan
 from headrace.table.execution import Execution
 from headrace.table.explaining import explained
+from headrace.table.plan_reference import PlanReference
 from headrace.table.results import ResultKind, TableResult, as_inserts
 from headrace.table.session import TableSession
+from headrace.table.tableau import Tableau
 
 _NOT_RUN: dict[type[st.Statement], tuple[str, str]] = {
     st.Update: ("UPDATE", "No connector changes rows in place: write changed rows with INSERT."),
@@ -23,8 +27,6 @@ _NOT_RUN: dict[type[st.Statement], tuple[str, str]] = {
     st.Truncate: ("TRUNCATE TABLE", "INSERT OVERWRITE the table with a query without rows."),
     st.Analyze: ("ANALYZE TABLE", "Spark gathers what it needs to know when a query runs."),
     st.Call: ("CALL", "There are no procedures; run a query or a program."),
-    st.CompilePlan: ("COMPILE PLAN", "Keep the statement: uids of its state follow from it."),
-    st.ExecutePlan: ("EXECUTE PLAN", "Run the statement itself."),
     st.StopJob: ("STOP JOB", "get_job_client().stop_with_savepoint() of the statement's result."),
 }
 
@@ -32,10 +34,10 @@ _NOT_RUN: dict[type[st.Statement], tuple[str, str]] = {
 class StatementRunner:
     """What `execute_sql` does with a parsed statement."""
 
-    def __init__(self, session: TableSession, execution: Execution, configuration: Configuration):
+    def __init__(self, session: TableSession, execution: Execution):
         self.session = session
         self.execution = execution
-        self.configuration = configuration
+        self.configuration = session.settings.configuration
         self.catalog_session = ddl.Session.of(
             session.catalogs, functions=session.functions, schema_of=self._schema_of,
             builtin_names=functions.names,
@@ -51,12 +53,17 @@ class StatementRunner:
             case st.Insert():
                 return self.inserts([self.session.insert(statement)])
             case st.StatementSet():
-                return self.inserts([self._as_insert(each) for each in statement.inserts])
+                return self.inserts(self.inserts_of(statement))
+            case st.CompilePlan():
+                return self._compile(statement)
+            case st.ExecutePlan():
+                return self.inserts(_inserts_in(statement.file))
             case st.CreateTableAs():
                 return self._create_table_as(statement)
             case st.Explain():
                 text = explained(self._relations(statement.statement), self.execution)
-                return _printed((Field("result", STRING),), [(text,)])
+                rows = as_inserts([(text,)])
+                return TableResult((Field("result", STRING),), rows=rows, raw=True)
             case st.SetOption() | st.ResetOption():
                 return self._option(statement)
         printed = ddl.run(self.catalog_session, statement)
@@ -65,6 +72,27 @@ class StatementRunner:
             raise Unsupported(f"{what} cannot be run here", origin=statement.at, hint=hint)
         kind = ResultKind.SUCCESS if printed is ddl.DONE else ResultKind.SUCCESS_WITH_CONTENT
         return TableResult(printed.columns, kind=kind, rows=as_inserts(printed.rows))
+
+    def inserts_of(self, statement: st.Statement) -> list[Insert]:
+        """The statements of INSERT or of a statement set."""
+        if isinstance(statement, st.StatementSet):
+            return [self._as_insert(each) for each in statement.inserts]
+        if isinstance(statement, st.Insert):
+            return [self.session.insert(statement)]
+        raise InvalidQuery(
+            "only INSERT and statement sets become plans", origin=statement.at,
+            hint="INSERT INTO …, or STATEMENT SET BEGIN … END.",
+        )  # fmt: skip
+
+    def _compile(self, statement: st.CompilePlan) -> TableResult:
+        file, recompiles = Path(statement.file), self.session.settings.recompiles
+        lenient = statement.if_not_exists or statement.execute
+        if not (lenient and file.exists() and not recompiles):
+            text = compile_inserts(self.inserts_of(statement.statement))
+            write_plan(text, file, lenient, recompiles)
+        if statement.execute:
+            return self.inserts(_inserts_in(statement.file))
+        return TableResult(ddl.DONE.columns, kind=ResultKind.SUCCESS)
 
     def _as_insert(self, statement: st.Statement) -> Insert:
         if not isinstance(statement, st.Insert):
@@ -75,10 +103,8 @@ class StatementRunner:
         match statement:
             case st.Query():
                 return [self.session.query(statement.tree)]
-            case st.Insert():
-                return [self.session.insert(statement)]
-            case st.StatementSet():
-                return [self._as_insert(each) for each in statement.inserts]
+            case st.Insert() | st.StatementSet():
+                return [*self.inserts_of(statement)]
         raise InvalidQuery(
             "only queries and INSERT can be explained", origin=statement.at,
             hint="EXPLAIN SELECT …, EXPLAIN INSERT INTO … or EXPLAIN STATEMENT SET BEGIN … END.",
@@ -89,16 +115,24 @@ class StatementRunner:
         changes = CloseableIterator()
         client = self.execution.collect(relation, changes.put, name)
         changes.follow(client)
-        return TableResult(relation.schema, changes=changes, client=client)
+        settings = self.execution.settings
+        tableau = Tableau(
+            relation.schema, with_kinds=not settings.batch, fixed=True, widest=settings.widest
+        )
+        return TableResult(relation.schema, changes=changes, client=client, tableau=tableau)
 
     def inserts(self, inserts: Sequence[Insert]) -> TableResult:
         """Start INSERT statements as one job."""
         if not inserts:
             raise InvalidQuery("there is nothing to insert: the statement set is empty")
-        paths = [".".join(insert.path) for insert in inserts]
+        paths = [
+            insert.path[-1] if is_anonymous(insert.path) else ".".join(insert.path)
+            for insert in inserts
+        ]
         client = self.execution.run(inserts, f"insert-into_{paths[0]}")
-        fields = [Field(path, STRING) for path in dict.fromkeys(paths)]
-        result = TableResult(fields, client=client, rows=[(0, *(-1 for _ in fields))])
+        fields = [Field(path, BIGINT) for path in dict.fromkeys(paths)]
+        unknown = as_inserts([(-1,) * len(fields)])
+        result = TableResult(fields, client=client, rows=unknown, raw=True)
         if self.configuration.get_boolean("table.dml-sync", False):
             result.wait()
         return result
@@ -116,7 +150,12 @@ class StatementRunner:
         )  # fmt: skip
         if not created:
             return TableResult(ddl.DONE.columns, kind=ResultKind.SUCCESS)
-        return self.inserts([self.session.written(relation, declared.path, names=relation.names)])
+        try:
+            insert = self.session.written(relation, declared.path, names=relation.names)
+        except HeadraceError:
+            manager.drop_table(declared.path, temporary=declared.temporary, at=statement.at)
+            raise
+        return self.inserts([insert])
 
     def _option(self, statement: st.SetOption | st.ResetOption) -> TableResult:
         key = statement.key
@@ -136,3 +175,7 @@ class StatementRunner:
 
 def _printed(fields: Sequence[Field], rows: Sequence[tuple[Any, ...]]) -> TableResult:
     return TableResult(fields, rows=as_inserts(rows))
+
+
+def _inserts_in(file: str) -> tuple[Insert, ...]:
+    return read_inserts(read_plan(PlanReference.from_file(file)))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from headrace.errors import InvalidQuery, TypeMismatch
+from headrace.errors import InvalidQuery, TypeMismatch, naming_the_caller
 from headrace.graph.relations import Insert
 from headrace.origin import calling_origin
 from headrace.sql import statements as st
 from headrace.sql.parse_statements import parse_statement
-from headrace.table.compiled_plan import no_compiled_plans
+from headrace.table.compiled_plan import CompiledPlan
 from headrace.table.explain_detail import ExplainDetail
 from headrace.table.results import TableResult
 from headrace.table.table_descriptor import TableDescriptor
@@ -40,10 +40,11 @@ class StatementSet:
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
         """An INSERT statement."""
-        statement = parse_statement(stmt)
-        if not isinstance(statement, st.Insert):
-            raise InvalidQuery("a statement set holds only INSERT", origin=statement.at)
-        self._inserts.append(self._t_env._session.insert(statement))
+        with naming_the_caller():
+            statement = parse_statement(stmt)
+            if not isinstance(statement, st.Insert):
+                raise InvalidQuery("a statement set holds only INSERT", origin=statement.at)
+            self._inserts.append(self._t_env._session.insert(statement))
         return self
 
     def add_insert(
@@ -71,5 +72,6 @@ class StatementSet:
         for insert in inserts:
             execution.lower(execution.optimized(insert))
 
-    def compile_plan(self) -> NoReturn:
-        raise no_compiled_plans()
+    def compile_plan(self) -> CompiledPlan:
+        """The statements as a plan that can be kept."""
+        return self._t_env._compiled(self._inserts)

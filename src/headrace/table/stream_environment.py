@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from headrace.core.logical_types import RowType, is_rowtime
+from headrace.core.expressions import Expression
+from headrace.core.logical_types import LogicalType, RowType, is_rowtime, materialized
+from headrace.core.stream_types import logical_type_of_stream, stream_row_type
 from headrace.core.table_connector import APPEND, RETRACT
 from headrace.core.table_connector import ChangelogMode as Mode
 from headrace.core.types import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from headrace.datastream.stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from headrace.errors import InvalidArgument, InvalidQuery, TypeMismatch
+from headrace.errors import InvalidArgument, InvalidQuery, TableException, TypeMismatch
 from headrace.graph.nodes import OperatorNode
 from headrace.graph.relations import Relation
 from headrace.operators.functions.session import session_time_zone
 from headrace.origin import calling_origin
 from headrace.plan.relational.changelog import annotated
 from headrace.sql.calls import as_type
+from headrace.sql.catalog import anonymous_name
 from headrace.sql.functions.conversion import can_cast_implicitly
 from headrace.sql.relations import columns, projected
 from headrace.table.changelog_mode import ChangelogMode
@@ -35,7 +39,6 @@ from headrace.table.object_names import path_parts
 from headrace.table.schema import Schema
 from headrace.table.stream_tables import StreamTable
 from headrace.table.table import Table
-from headrace.table.type_mapping import logical_type_of_stream, stream_row_type
 
 
 class StreamTableEnvironment(TableEnvironment):
@@ -77,7 +80,7 @@ class StreamTableEnvironment(TableEnvironment):
 
     def _stream_path(self) -> tuple[str, ...]:
         self._sources += 1
-        return (f"*anonymous_datastream_source${self._sources}*",)
+        return (anonymous_name("datastream_source", self._sources),)
 
     def from_changelog_stream(
         self, data_stream: DataStream, schema: Schema | None = None,
@@ -137,7 +140,7 @@ class StreamTableEnvironment(TableEnvironment):
         optimized = self._execution.optimized(relation)
         mode = annotated(optimized, final=self._execution.settings.final).mode(optimized)
         if not mode.insert_only:
-            raise InvalidQuery(
+            raise TableException(
                 f"{method}() takes tables without updates, this one has {mode}",
                 origin=calling_origin(), hint="Use to_changelog_stream(...).",
             )  # fmt: skip
@@ -168,22 +171,10 @@ def _node(stream: Any, environment: StreamExecutionEnvironment) -> int:
 
 
 def _as_declared(relation: Relation, schema: Schema) -> Relation:
-    """The columns that a schema wants, by name, as its types."""
-    wanted = [column for column in schema.columns if column.type is not None]
-    own = dict(zip(relation.names, columns(relation), strict=True))
-    parts = []
-    for column in wanted:
-        if column.name not in own:
-            raise InvalidQuery(
-                f"the table has no column {column.name}", origin=calling_origin(),
-                hint=f"Its columns are {', '.join(relation.names)}.",
-            )  # fmt: skip
-        assert column.type is not None
-        if column.metadata is not None:
-            parts.append(own[column.name])
-        else:
-            parts.append(as_type(own[column.name], column.type))  # type: ignore[arg-type]
-    return projected(relation, parts, [column.name for column in wanted])
+    """The columns, by position, as a schema declares those it keeps."""
+    kept = [c for c in schema.columns if c.type is not None and not c.virtual]
+    types = [column.type for column in kept if column.type is not None]
+    return _fitted(relation, [column.name for column in kept], types, "the schema")
 
 
 def _as_type(relation: Relation, info: TypeInformation) -> Relation:
@@ -191,18 +182,26 @@ def _as_type(relation: Relation, info: TypeInformation) -> Relation:
     row = logical_type_of_stream(info)
     types = row.types if isinstance(row, RowType) else (row,)
     names = row.names if isinstance(row, RowType) else relation.names
+    return _fitted(relation, names, types, str(info))
+
+
+def _fitted(
+    relation: Relation, names: Sequence[str], types: Sequence[LogicalType], what: str
+) -> Relation:
     if len(types) != len(relation.schema):
         raise InvalidQuery(
-            f"the table has {len(relation.schema)} columns, {info} has {len(types)}",
+            f"the table has {len(relation.schema)} columns, {what} has {len(types)}",
             origin=calling_origin(),
+            hint=f"The table's columns are {', '.join(relation.names)}; they go by position.",
         )
-    parts = []
+    parts: list[Expression] = []
     for column, type in zip(columns(relation), types, strict=True):
         if not can_cast_implicitly(column.type, type.with_nullable(True)):
             raise InvalidQuery(
-                f"column {relation.names[column.index]} is {column.type}, the stream's type "
-                f"wants {type}",
+                f"column {relation.names[column.index]} is {column.type}, {what} wants {type}",
                 origin=calling_origin(), hint="Cast it: col('…').cast(DataTypes.…).",
             )  # fmt: skip
-        parts.append(as_type(column, type))
+        # A column that is as wanted stays a time attribute, if it is one.
+        same = materialized(column.type).with_nullable(True) == type.with_nullable(True)
+        parts.append(column if same else as_type(column, type))
     return projected(relation, parts, names)

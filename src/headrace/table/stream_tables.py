@@ -9,6 +9,7 @@ from typing import Any
 from headrace.core import logical_types as lt
 from headrace.core.logical_types import Field
 from headrace.core.rows import Row
+from headrace.core.stream_types import logical_type_of_stream
 from headrace.core.table_connector import (
     APPEND,
     INSERT,
@@ -29,7 +30,6 @@ from headrace.sql.relations import columns, projected
 from headrace.sql.resolver import Surroundings
 from headrace.sql.scans import watermarked, with_declared_columns
 from headrace.table.schema import Schema
-from headrace.table.type_mapping import logical_type_of_stream
 
 ROWTIME = "rowtime"
 _TIME = lt.LocalZonedTimestampType(3)

@@ -20,17 +20,25 @@ MAX_CODE_LENGTH = "table.generated-code.max-length"
 
 
 class TableConfig:
-    """Options by key; what is set here holds for statements that are run afterwards."""
+    """Options by key; what is set here holds for statements that are run afterwards.
 
-    def __init__(self, configuration: Configuration | None = None):
-        self._configuration = configuration or Configuration()
+    They go before the options of the stream environment, which a query takes over when it is
+    planned.
+    """
+
+    def __init__(
+        self, configuration: Configuration | None = None, outer: Configuration | None = None
+    ):
+        self._own = Configuration() if configuration is None else configuration
+        self._configuration = self._own if outer is None else self._own.over(outer)
 
     @staticmethod
     def get_default() -> TableConfig:
         return TableConfig()
 
     def get_configuration(self) -> Configuration:
-        return self._configuration
+        """The options set here, without those of the stream environment."""
+        return self._own
 
     def get(self, key: str, default_value: str | None = None) -> str | None:
         if not self._configuration.contains_key(key):
@@ -39,11 +47,11 @@ class TableConfig:
 
     def set(self, key: str, value: Any) -> TableConfig:
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        self._configuration.set_string(key, text)
+        self._own.set_string(key, text)
         return self
 
     def add_configuration(self, configuration: Configuration) -> None:
-        self._configuration.add_all(configuration)
+        self._own.add_all(configuration)
 
     def to_map(self) -> dict[str, str]:
         return self._configuration.to_dict()

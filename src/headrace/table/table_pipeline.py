@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from headrace.graph.relations import Insert
-from headrace.table.compiled_plan import no_compiled_plans
+from headrace.sql.catalog import is_anonymous
+from headrace.table.compiled_plan import CompiledPlan
 from headrace.table.explain_detail import ExplainDetail
 from headrace.table.object_names import ObjectIdentifier
 from headrace.table.results import TableResult
@@ -32,10 +33,13 @@ class TablePipeline:
     def print_explain(self, *extra_details: ExplainDetail) -> None:
         print(self.explain(*extra_details))
 
-    def get_sink_identifier(self) -> ObjectIdentifier:
-        """The table that is written to."""
+    def get_sink_identifier(self) -> ObjectIdentifier | None:
+        """The table that is written to; None if it is one without a name."""
+        if is_anonymous(self.insert.path):
+            return None
         catalog, database, name = self.insert.path
         return ObjectIdentifier.of(catalog, database, name)
 
-    def compile_plan(self) -> NoReturn:
-        raise no_compiled_plans()
+    def compile_plan(self) -> CompiledPlan:
+        """The job as a plan that can be kept."""
+        return self._t_env._compiled([self.insert])

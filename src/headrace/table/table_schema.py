@@ -61,8 +61,9 @@ class TableSchema:
         return self._types[field] if 0 <= field < len(self._types) else None
 
     def to_row_data_type(self) -> RowType:
+        """The type of the rows, which are never NULL."""
         pairs = zip(self._names, self._types, strict=True)
-        return RowType([RowField(name, type) for name, type in pairs])
+        return RowType([RowField(name, type) for name, type in pairs], nullable=False)
 
     def __repr__(self) -> str:
         pairs = zip(self._names, self._types, strict=True)

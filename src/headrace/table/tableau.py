@@ -1,4 +1,4 @@
-"""Rows in a frame of characters, as Flink's client draws it."""
+"""Rows in a frame of characters, as Flink draws it."""
 
 from __future__ import annotations
 
@@ -8,111 +8,151 @@ from itertools import chain
 from typing import Any
 
 from headrace.core.logical_types import (
-    NUMERIC,
+    BigIntType,
     BooleanType,
-    CharType,
     DateType,
+    DecimalType,
     Field,
+    IntType,
     LocalZonedTimestampType,
     LogicalType,
+    SmallIntType,
     TimestampType,
     TimeType,
-    VarCharType,
+    TinyIntType,
 )
 from headrace.core.table_connector import KIND_TEXTS
 from headrace.operators.functions.text_forms import writer
 
-_WIDEST = 30
-_WIDTHS = {
-    "TINYINT": 4, "SMALLINT": 6, "INT": 11, "BIGINT": 20, "FLOAT": 30, "DOUBLE": 30, "BOOLEAN": 7,
-    "DATE": 10,
-}  # fmt: skip
+NULL = "<NULL>"
+WIDEST = 30
+"""Flink's default of table.display.max-column-width."""
+_CUT = "..."
 
 
 class Tableau:
-    """Draws rows. `fixed`: widths by type, for rows that come one by one; else by content."""
+    """Draws rows. `fixed`: widths by type, for rows that come one by one; else by content.
 
-    def __init__(self, fields: Sequence[Field], *, with_kinds: bool, fixed: bool):
+    `widest` is the most places of a column whose type does not say how long values are; None: as
+    many as they need. `null` stands for NULL.
+    """
+
+    def __init__(
+        self,
+        fields: Sequence[Field],
+        *,
+        with_kinds: bool,
+        fixed: bool,
+        widest: int | None = WIDEST,
+        null: str = NULL,
+    ):
         self._fields = fields
         self._with_kinds = with_kinds
         self._fixed = fixed
+        self._widest = widest
+        self._null = null
 
     def lines(self, changes: Iterable[tuple[Any, ...]]) -> Iterator[str]:
-        names = [field.name for field in self._fields]
-        heads = ["op", *names] if self._with_kinds else names
-        texts: Iterator[list[str]] = (self._texts(change) for change in changes)
-        if self._fixed:
-            widths = [2] * self._with_kinds + [_fixed_width(field) for field in self._fields]
-        else:
-            kept = list(texts)
-            columns = zip(heads, *kept, strict=True)
-            widths = [min(_WIDEST, max(map(_columns_of, column))) for column in columns]
-            texts = iter(kept)
-        if not heads:
-            yield "Empty set"
-            return
-        yield from self._drawn(heads, widths, texts)
-
-    def _drawn(
-        self, heads: list[str], widths: list[int], rows: Iterator[list[str]]
-    ) -> Iterator[str]:
+        rows = (self._texts(change) for change in changes)
         first = next(rows, None)
         if first is None:
             yield "Empty set"
             return
-        rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
-        yield from (rule, _line(heads, widths), rule)
-        count = 0
-        for row in chain((first,), rows):
-            count += 1
-            yield _line(row, widths)
-        yield rule
-        yield f"{count} {'row' if count == 1 else 'rows'} in set"
+        texts: Iterable[list[str]] = chain((first,), rows)
+        names = [field.name for field in self._fields]
+        heads = ["op", *names] if self._with_kinds else names
+        if self._fixed:
+            widths = [2] * self._with_kinds + [self._width(field) for field in self._fields]
+        else:
+            texts = list(texts)
+            widths = [
+                self._measure(head, column) for head, *column in zip(heads, *texts, strict=True)
+            ]
+        yield from _draw(heads, widths, texts)
 
     def _texts(self, change: tuple[Any, ...]) -> list[str]:
         kinds = [KIND_TEXTS[change[0]]] if self._with_kinds else []
         values = zip(change[1:], self._fields, strict=True)
-        return kinds + [shown(value, field.type) for value, field in values]
+        return kinds + [shown(value, field.type, self._null) for value, field in values]
+
+    def _measure(self, head: str, column: Sequence[str]) -> int:
+        needed = max(_units(head), *map(_places, column))
+        return needed if self._widest is None else min(self._widest, needed)
+
+    def _width(self, field: Field) -> int:
+        own = _width_of_type(field.type)
+        if own is None:
+            own = WIDEST if self._widest is None else self._widest
+        return max(own, len(self._null), _units(field.name))
 
 
-def shown(value: Any, type: LogicalType) -> str:
-    """A value as CAST(… AS STRING) writes it."""
-    return "<NULL>" if value is None else writer(type)(value)
+def shown(value: Any, type: LogicalType, null: str = NULL) -> str:
+    """A value as CAST(… AS STRING) writes it, but bytes as digits."""
+    return null if value is None else writer(type, printing=True)(value)
 
 
-def _fixed_width(field: Field) -> int:
-    name = _columns_of(field.name)
-    match field.type:
-        case CharType() | VarCharType():
-            own = min(_WIDEST, field.type.length)
+def _width_of_type(type: LogicalType) -> int | None:
+    """The places that the longest value takes; None: it may be of any length."""
+    match type:
+        case TinyIntType():
+            return 4
+        case SmallIntType():
+            return 6
+        case IntType():
+            return 11
+        case BigIntType():
+            return 20
+        case DecimalType(precision=digits):
+            return digits + 2
+        case BooleanType():
+            return 5
+        case DateType():
+            return 10
         case TimestampType(precision=digits) | LocalZonedTimestampType(precision=digits):
-            own = 19 + (digits + 1 if digits else 0)
+            return 19 + (digits + 1 if digits else 0)
         case TimeType(precision=digits):
-            own = 8 + (digits + 1 if digits else 0)
-        case BooleanType() | DateType():
-            own = _WIDTHS[field.type.with_nullable(True).name()]
-        case _ if isinstance(field.type, NUMERIC):
-            own = _WIDTHS.get(field.type.name(), _WIDEST)
-        case _:
-            own = _WIDEST
-    return max(own, name) if own < _WIDEST else max(min(name, _WIDEST), own)
+            return 8 + (digits + 1 if digits else 0)
+    return None
 
 
-def _columns_of(text: str) -> int:
-    """How many places a text takes: characters of East Asian scripts take two."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+def _draw(
+    heads: Sequence[str], widths: Sequence[int], rows: Iterable[Sequence[str]]
+) -> Iterator[str]:
+    rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
+    yield from (rule, _line(heads, widths), rule)
+    count = 0
+    for row in rows:
+        count += 1
+        yield _line(row, widths)
+    yield rule
+    yield f"{count} {'row' if count == 1 else 'rows'} in set"
 
 
 def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
-    cells = []
-    for text, width in zip(texts, widths, strict=True):
-        if _columns_of(text) > width:
-            text = _cut(text, width)
-        cells.append(" " * (width - _columns_of(text)) + text)
-    return "| " + " | ".join(cells) + " |"
+    return "| " + " | ".join(map(_cell, texts, widths)) + " |"
+
+
+def _cell(text: str, width: int) -> str:
+    lacking = width - _places(text)
+    return " " * lacking + text if lacking >= 0 else _cut(text, width - len(_CUT)) + _CUT
 
 
 def _cut(text: str, width: int) -> str:
-    while _columns_of(text) > width - 4:
-        text = text[:-1]
-    return text + " ..."
+    kept = taken = 0
+    for char in text:
+        taken += _places(char)
+        if taken > width:
+            break
+        kept += 1
+    start = text[:kept]
+    return " " * (width - _places(start)) + start
+
+
+def _units(text: str) -> int:
+    """The length as Flink counts it: characters beyond U+FFFF are two."""
+    return len(text) + sum(char > "\uffff" for char in text)
+
+
+def _places(text: str) -> int:
+    """How many places Flink gives a text: wide characters of East Asian scripts take one more."""
+    return _units(text) + sum(unicodedata.east_asian_width(char) in "WF" for char in text)

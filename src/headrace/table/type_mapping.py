@@ -10,26 +10,6 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.core import logical_types as lt
-from headrace.core.types import (
-    BasicArrayTypeInfo,
-    BasicType,
-    BasicTypeInfo,
-    DateTypeInfo,
-    InstantTypeInfo,
-    ListTypeInfo,
-    LocalTimeTypeInfo,
-    MapTypeInfo,
-    ObjectArrayTypeInfo,
-    PickledBytesTypeInfo,
-    PrimitiveArrayTypeInfo,
-    RowTypeInfo,
-    SqlTimeTypeInfo,
-    TimestampTypeInfo,
-    TimeTypeInfo,
-    TupleTypeInfo,
-    TypeInformation,
-    Types,
-)
 from headrace.errors import Unsupported
 from headrace.origin import calling_origin
 from headrace.sql.types import parse_type
@@ -115,72 +95,6 @@ def _interval(
     return DayTimeIntervalType(times, sizes.get("DAY", 2), sizes.get("SECOND", 6), type.nullable)
 
 
-_BASIC: dict[BasicType, lt.LogicalType] = {
-    BasicType.STRING: lt.STRING,
-    BasicType.BYTE: lt.TINYINT,
-    BasicType.BOOLEAN: lt.BOOLEAN,
-    BasicType.SHORT: lt.SMALLINT,
-    BasicType.INT: lt.INT,
-    BasicType.LONG: lt.BIGINT,
-    BasicType.FLOAT: lt.FLOAT,
-    BasicType.DOUBLE: lt.DOUBLE,
-    BasicType.CHAR: lt.CharType(1),
-    BasicType.BIG_INT: lt.DecimalType(38, 0),
-    BasicType.BIG_DEC: lt.DecimalType(38, 18),
-}
-
-
-def logical_type_of_stream(info: TypeInformation) -> lt.LogicalType:
-    """The column type of a DataStream's type; what has none is RAW."""
-    match info:
-        case InstantTypeInfo():
-            return lt.LocalZonedTimestampType(9)
-        case BasicTypeInfo():
-            return _BASIC.get(info.basic_type, lt.RawType())
-        case PickledBytesTypeInfo():
-            return lt.RawType()
-        case DateTypeInfo():
-            return lt.DATE
-        case TimeTypeInfo():
-            return lt.TimeType(0)
-        case TimestampTypeInfo():
-            return lt.TimestampType(9)
-        case SqlTimeTypeInfo() | LocalTimeTypeInfo():
-            return _temporal(info)
-        case RowTypeInfo():
-            names, types = info.get_field_names(), info.get_field_types()
-            pairs = zip(names, types, strict=True)
-            return lt.RowType(tuple(lt.Field(n, logical_type_of_stream(t)) for n, t in pairs))
-        case TupleTypeInfo():
-            return lt.RowType.of(*(logical_type_of_stream(t) for t in info.get_field_types()))
-        case MapTypeInfo():
-            return lt.MapType(
-                logical_type_of_stream(info.key_type_info),
-                logical_type_of_stream(info.value_type_info),
-            )
-        case ListTypeInfo():
-            return lt.ArrayType(logical_type_of_stream(info.elem_type))
-        case PrimitiveArrayTypeInfo() | BasicArrayTypeInfo() | ObjectArrayTypeInfo():
-            return _array(info)
-    return lt.RawType()
-
-
-def _temporal(info: TypeInformation) -> lt.LogicalType:
-    name = str(info).upper()
-    if "TIMESTAMP" in name or "DATETIME" in name:
-        return lt.TimestampType(9)
-    return lt.DATE if "DATE" in name else lt.TimeType(0)
-
-
-def _array(info: TypeInformation) -> lt.LogicalType:
-    element = logical_type_of_stream(info.element_type)  # type: ignore[attr-defined]
-    if isinstance(info, PrimitiveArrayTypeInfo):
-        if isinstance(element, lt.TinyIntType):
-            return lt.BYTES
-        element = element.not_null()
-    return lt.ArrayType(element)
-
-
 _ARROW: tuple[tuple[Callable[[pa.DataType], bool], lt.LogicalType], ...] = (
     (pa.types.is_boolean, lt.BOOLEAN),
     (pa.types.is_int8, lt.TINYINT),
@@ -247,30 +161,3 @@ _INFERRED: dict[type, lt.LogicalType] = {
 def inferred_atom(value: Any) -> lt.LogicalType | None:
     """The type that a plain Python value is given; None if it has parts."""
     return lt.NULL if value is None else _INFERRED.get(value.__class__)
-
-
-def stream_type_of(type: lt.LogicalType) -> TypeInformation | None:
-    """The DataStream type of values as programs see them; None: any object."""
-    for basic, logical in _BASIC.items():
-        if logical == type.with_nullable(True):
-            return BasicTypeInfo(basic)
-    match type:
-        case lt.CharType() | lt.VarCharType():
-            return Types.STRING()
-        case lt.DecimalType():
-            return Types.BIG_DEC()
-        case lt.DateType():
-            return Types.SQL_DATE()
-        case lt.TimeType():
-            return Types.SQL_TIME()
-        case lt.TimestampType():
-            return Types.SQL_TIMESTAMP()
-        case lt.LocalZonedTimestampType():
-            return Types.INSTANT()
-    return None
-
-
-def stream_row_type(fields: tuple[lt.Field, ...]) -> TypeInformation:
-    """The DataStream type of a table's rows."""
-    types = [stream_type_of(field.type) or Types.PICKLED_BYTE_ARRAY() for field in fields]
-    return Types.ROW_NAMED([field.name for field in fields], types)

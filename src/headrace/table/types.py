@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from headrace.core.logical_types import STRING_LENGTH
 from headrace.core.rows import Row, RowKind
-from headrace.core.table_columns import arrow_type
+from headrace.core.shown_columns import shown_type
 from headrace.errors import Unsupported
 from headrace.origin import calling_origin
 from headrace.table.data_types import (
@@ -53,6 +53,7 @@ from headrace.table.interval_types import (
     interval_type,
 )
 from headrace.table.type_mapping import data_type_of, from_arrow_type
+from headrace.table.user_defined_types import UserDefinedType
 
 __all__ = [
     "ArrayType",
@@ -88,6 +89,7 @@ __all__ = [
     "TimeType",
     "TimestampType",
     "TinyIntType",
+    "UserDefinedType",
     "VarBinaryType",
     "VarCharType",
     "YearMonthIntervalType",
@@ -251,7 +253,7 @@ class DataTypes:
 
 def to_arrow_type(data_type: DataType) -> pa.DataType:
     """The Arrow type of a column."""
-    found = arrow_type(data_type.logical())
+    found = shown_type(data_type.logical())
     if found is None:
         raise Unsupported(f"Arrow has no columns of {data_type}", origin=calling_origin())
     return found

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 
 from headrace.core.expressions import UserFunction
 from headrace.errors import InvalidQuery, Unsupported
+from headrace.runtime.brought_modules import brought
 from headrace.sql.catalog import CatalogFunction
 
 
-def loaded_function(name: str, registered: CatalogFunction) -> UserFunction:
-    """What a catalog's function means: the object a program registered, or `module.object`."""
+def loaded_function(
+    name: str, registered: CatalogFunction, modules: Sequence[str] = ()
+) -> UserFunction:
+    """What a catalog's function means: the object a program registered, or `module.object`, looked
+    for first in the `modules` that jobs bring along."""
     if isinstance(registered.function, UserFunction):
         return registered.function
     if registered.language.upper() != "PYTHON":
@@ -20,7 +25,8 @@ def loaded_function(name: str, registered: CatalogFunction) -> UserFunction:
         )
     module_name, _, attribute = registered.class_name.rpartition(".")
     try:
-        found = getattr(importlib.import_module(module_name), attribute)
+        with brought(modules):
+            found = getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise InvalidQuery(
             f"function {name}: {registered.class_name} cannot be imported: {error}",

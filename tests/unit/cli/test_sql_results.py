@@ -18,8 +18,10 @@ from headrace.cli.sql_client.settings import MAX_ROWS, RESULT_MODE, ClientSettin
 from headrace.core.logical_types import INT, STRING, Field
 from headrace.table.results import TableResult
 from headrace.table.table_config import TableConfig
+from headrace.table.tableau import Tableau
 
 FIELDS = (Field("word", STRING), Field("n", INT))
+BY_TYPE = Tableau(FIELDS, with_kinds=True, fixed=True)
 CHANGES = [(0, "a", 1), (0, "b", 1), (1, "a", 1), (2, "a", 2), (3, "b", 1), (0, "c", None)]
 
 
@@ -54,7 +56,7 @@ def settings(mode: str, rows: int = 100) -> ClientSettings:
 
 def shown(mode: str, capsys: pytest.CaptureFixture[str], *, terminal: bool = False) -> str:
     console = Console(file=io.StringIO(), force_terminal=terminal)
-    result = TableResult(FIELDS, rows=CHANGES)
+    result = TableResult(FIELDS, rows=CHANGES, tableau=BY_TYPE)
     assert show_result(result, settings(mode), console)
     return capsys.readouterr().out
 
@@ -114,7 +116,7 @@ class Endless:
 @pytest.mark.parametrize("mode", ["table", "changelog", "tableau"])
 def test_ctrl_c_cancels_the_query(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
     endless = Endless()
-    result = TableResult(FIELDS, client=endless)  # type: ignore[arg-type]
+    result = TableResult(FIELDS, client=endless, tableau=BY_TYPE)  # type: ignore[arg-type]
     result.changes = lambda: iter(endless)  # type: ignore[method-assign]
     before = signal.getsignal(signal.SIGINT)
     assert not show_result(result, settings(mode), Console(file=io.StringIO()))

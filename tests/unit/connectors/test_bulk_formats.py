@@ -30,6 +30,7 @@ from headrace.datastream.formats.json import JsonBulkWriters
 from headrace.datastream.formats.orc import OrcBulkWriters
 from headrace.datastream.formats.parquet import ParquetBulkWriters
 from headrace.errors import InvalidArgument, TypeMismatch
+from headrace.table import DataTypes
 
 PEOPLE = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
 COLUMNAR = pytest.mark.parametrize("writers", [ParquetBulkWriters, OrcBulkWriters])
@@ -109,6 +110,24 @@ class TestColumnar:
         as_they_are["pair"] = {"f0": 1, "f1": "a"}
         as_they_are["map"] = [("a", {"x": 1.0, "y": Decimal(2)})]
         assert found == as_they_are
+
+    @COLUMNAR
+    def test_row_types_of_tables_are_taken_as_in_pyflink(self, tmp_path, writers):
+        kinds = {
+            "s": DataTypes.STRING(), "n": DataTypes.DECIMAL(10, 2), "b": DataTypes.BYTES(),
+            "on": DataTypes.DATE(), "a": DataTypes.ARRAY(DataTypes.INT()),
+            "m": DataTypes.MAP(DataTypes.STRING(), DataTypes.BIGINT()),
+            "r": DataTypes.ROW([DataTypes.FIELD("x", DataTypes.DOUBLE())]),
+        }  # fmt: skip
+        row = DataTypes.ROW([DataTypes.FIELD(name, kind) for name, kind in kinds.items()])
+        day = datetime.date(2024, 2, 29)
+        rows = [Row("ü", Decimal("1.50"), b"x", day, [1, 2], {"k": 1}, Row(0.5))]
+        [path] = write(tmp_path, writers.for_row_type(row_type=row), rows)
+        [found] = read(writers, path).to_pylist()
+        assert found == {
+            "s": "ü", "n": Decimal("1.50"), "b": b"x", "on": day, "a": [1, 2], "m": [("k", 1)],
+            "r": {"x": 0.5},
+        }  # fmt: skip
 
     def test_instants(self, tmp_path):
         kind = Types.ROW_NAMED(["at"], [Types.INSTANT()])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import pickle
+from decimal import Decimal
 
 import pytest
 
 from headrace.common import Row, Types
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
+from headrace.table import DataTypes
 
 
 def people():
@@ -155,6 +157,22 @@ class TestSchema:
         assert [row.d for row in read(schema, "1.5\n2\nNaN\n")][:2] == [1.5, 2.0]
         with pytest.raises(TypeMismatch, match="number column 'd' cannot have the type String"):
             CsvSchema.builder().add_number_column("d", Types.STRING())
+
+    def test_types_of_tables_are_taken_as_in_pyflink(self):
+        schema = (
+            CsvSchema.builder()
+            .add_number_column("i", number_type=DataTypes.INT())
+            .add_number_column("d", DataTypes.DECIMAL(38, 0))
+            .add_array_column("a", "#", element_type=DataTypes.DOUBLE())
+            .build()
+        )
+        assert read(schema, "1,12,1.5#2\n") == [Row(i=1, d=Decimal(12), a=[1.5, 2.0])]
+        with pytest.raises(TypeMismatch, match="'s' cannot have the type") as refused:
+            CsvSchema.builder().add_number_column("s", DataTypes.STRING())
+        assert refused.value.origin.file == __file__
+        with pytest.raises(TypeMismatch, match="elements of column 'a'") as refused:
+            CsvSchema.builder().add_array_column("a", element_type=int)
+        assert refused.value.origin.file == __file__
 
     def test_refusals(self):
         with pytest.raises(InvalidArgument, match="at least one column"):

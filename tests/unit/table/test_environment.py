@@ -239,15 +239,15 @@ def test_functions_and_modules(env: TableEnvironment) -> None:
     assert [str(each) for each in env.list_full_modules()] == [
         "ModuleEntry{name='core', used=true}"
     ]
-    with pytest.raises(InvalidArgument, match="no module hive is loaded"):
+    with pytest.raises(InvalidQuery, match="no module hive loaded"):
         env.use_modules("hive")
+    with pytest.raises(InvalidQuery, match="core is named more than once"):
+        env.use_modules("core", "core")
+    assert env.list_modules() == ["core"]
     for refused in (
         lambda: env.create_java_function("f", "a.B"),
         lambda: env.create_java_temporary_function("f", "a.B"),
         lambda: env.create_java_temporary_system_function("f", "a.B"),
-        lambda: env.load_plan(None),
-        lambda: env.execute_plan(None),
-        lambda: env.compile_plan_sql("SELECT 1"),
         lambda: env.create_model("m", None),
     ):
         with pytest.raises(Unsupported):
@@ -284,6 +284,7 @@ def test_config() -> None:
 def test_the_configuration_reaches_the_job(env: TableEnvironment) -> None:
     fresh = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     fresh.get_config().set("parallelism.default", "3")
+    fresh.explain_sql("SELECT 1")
     assert fresh._env.get_parallelism() == 3
     assert StreamTableEnvironment.create()._env.get_parallelism() >= 1
     with pytest.raises(TypeMismatch, match="EnvironmentSettings"):
@@ -317,3 +318,34 @@ def test_descriptors() -> None:
     assert "PARTITIONED BY (`a`)" in str(descriptor)
     with pytest.raises(HeadraceError, match="has no schema"):
         table_environment().create_table("t", TableDescriptor.for_connector("print").build())
+
+
+def test_a_sink_without_a_name_has_no_identifier_and_is_not_listed() -> None:
+    env = table_environment()
+    schema = Schema.new_builder().column("a", DataTypes.INT()).build()
+    descriptor = TableDescriptor.for_connector("blackhole").schema(schema).build()
+    env.create_temporary_table("named", descriptor)
+    table = env.from_elements([(1,)], DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())]))
+    assert table.insert_into(descriptor).get_sink_identifier() is None
+    named = table.insert_into("named").get_sink_identifier()
+    assert str(named) == "`default_catalog`.`default_database`.`named`"
+    assert env.list_tables() == ["named"]
+    assert env.list_temporary_tables() == ["named"]
+    assert "*anonymous_blackhole$2*" in table.insert_into(descriptor).explain()
+
+
+def test_what_is_wrong_with_a_statement_names_the_line_that_ran_it(env: TableEnvironment) -> None:
+    env.execute_sql("CREATE TABLE t (a INT) WITH ('connector' = 'filesystem', 'format' = 'csv')")
+    inserts = env.create_statement_set()
+    for run, column in (
+        (lambda: env.execute_sql("SELECT b FROM t"), 8),
+        (lambda: env.sql_query("SELECT b FROM t"), 8),
+        (lambda: env.explain_sql("SELECT b FROM t"), 8),
+        (lambda: inserts.add_insert_sql("INSERT INTO t SELECT 1"), 13),
+    ):
+        with pytest.raises(HeadraceError) as raised:
+            run()
+        text = str(raised.value)
+        assert f"at line 1, column {column}" in text or "default_database.t: " in text
+        assert f"  in {__file__}:" in text
+    assert "default_database.t: a table of connector 'filesystem' needs the option 'path'" in text

@@ -117,6 +117,41 @@ def test_names() -> None:
     assert whole.to_object_path() == ObjectPath("d", "t")
 
 
+def test_a_catalog_refuses_partitions_that_its_table_cannot_have() -> None:
+    catalog = Catalog.of_type("generic_in_memory")
+    schema = TableSchema(["a", "b"], [DataTypes.INT(), DataTypes.STRING()])
+    plain, parted, gone = (ObjectPath("default", name) for name in ("plain", "parted", "gone"))
+    catalog.create_table(plain, CatalogBaseTable.create_table(schema, [], {}), False)
+    catalog.create_table(parted, CatalogBaseTable.create_table(schema, ["a", "b"], {}), False)
+    whole, half = CatalogPartitionSpec({"a": "1", "b": "x"}), CatalogPartitionSpec({"a": "1"})
+    other = CatalogPartitionSpec({"a": "1", "c": "x"})
+    empty = CatalogPartition.create_instance({})
+    for path, spec, message in (
+        (gone, whole, "there is no table"),
+        (ObjectPath("nowhere", "t"), whole, "there is no table"),
+        (plain, whole, "not partitioned"),
+        (parted, half, "partitioned by a, b, the partition says a"),
+        (parted, other, "partitioned by a, b"),
+    ):
+        for lenient in (False, True):
+            with pytest.raises(InvalidArgument, match=message):
+                catalog.create_partition(path, spec, empty, lenient)
+        assert not catalog.partition_exists(path, spec)
+        with pytest.raises(InvalidArgument, match="no partition"):
+            catalog.drop_partition(path, spec, False)
+        catalog.drop_partition(path, spec, True)
+        with pytest.raises(InvalidArgument, match="no partition"):
+            catalog.alter_partition(path, spec, empty, False)
+        with pytest.raises(InvalidArgument, match="no partition"):
+            catalog.get_partition(path, spec)
+    for path, message in ((gone, "there is no table"), (plain, "not partitioned")):
+        with pytest.raises(InvalidArgument, match=message):
+            catalog.list_partitions(path)
+    assert catalog.list_partitions(parted, other) == []
+    catalog.create_partition(parted, whole, empty, False)
+    assert catalog.list_partitions(parted, half) == [whole]
+
+
 def test_a_catalog_by_hand() -> None:
     catalog = Catalog.of_type("generic_in_memory")
     catalog.create_database("db", CatalogDatabase.create_instance({"k": "v"}, "mine"), False)

@@ -119,6 +119,32 @@ def test_changelog_streams(env: StreamTableEnvironment) -> None:
         env.from_changelog_stream(upserts, None, ChangelogMode.upsert())
 
 
+def test_a_deletion_by_key_passes_a_projection_of_columns_that_are_not_null(
+    env: StreamTableEnvironment,
+) -> None:
+    upserts = pairs(
+        env, Row.of_kind(RowKind.INSERT, "a", 1), Row.of_kind(RowKind.UPDATE_AFTER, "a", 2),
+        Row.of_kind(RowKind.INSERT, "b", 5), Row.of_kind(RowKind.DELETE, "a", None),
+    )  # fmt: skip
+    schema = (
+        Schema.new_builder().column("k", "STRING NOT NULL").column("v", "INT NOT NULL")
+        .primary_key("k").build()
+    )  # fmt: skip
+    env.create_temporary_view(
+        "ups", env.from_changelog_stream(upserts, schema, ChangelogMode.upsert())
+    )
+    more = env.sql_query("SELECT k, v + 1 AS w, v > 3 AS big, ABS(v) * 2 AS x FROM ups")
+    found = env.to_changelog_stream(more, None, ChangelogMode.upsert())
+    found.map(lambda row: f"{row.get_row_kind()}{list(row)}").print()
+    assert printed_by(env) == [
+        "+I['a', 2, False, 2]", "+U['a', 3, False, 4]", "+I['b', 6, True, 10]",
+        "-D['a', None, None, None]",
+    ]  # fmt: skip
+    assert changes_of(env.sql_query("SELECT v + 1 FROM ups")) == [
+        "+I[2]", "-U[2]", "+U[3]", "+I[6]", "-D[3]",
+    ]  # fmt: skip
+
+
 # To streams.
 
 
@@ -156,9 +182,24 @@ def test_to_changelog_and_retract_streams(env: StreamTableEnvironment) -> None:
     types = Types.ROW([Types.STRING(), Types.LONG()])
     env.to_retract_stream(grouped(), types).map(lambda pair: (pair[0], pair[1][1])).print()
     assert printed_by(env) == ["(True, 1)", "(False, 1)", "(True, 3)"]
-    schema = Schema.new_builder().column("s", "STRING").build()
-    env.to_changelog_stream(grouped(), schema).map(lambda row: repr(row.s)).print()
-    assert printed_by(env) == ["'1'", "'1'", "'3'"]
+
+
+def test_columns_of_a_changelog_stream_go_by_position(env: StreamTableEnvironment) -> None:
+    table = env.from_elements([(1, "x", 2.5)], ["i", "s", "d"])
+
+    def declared(*columns: tuple[str, str]) -> Schema:
+        builder = Schema.new_builder()
+        for name, type in columns:
+            builder.column(name, type)
+        return builder.build()
+
+    renamed = declared(("s", "BIGINT"), ("i", "STRING"), ("z", "DOUBLE"))
+    env.to_changelog_stream(table, renamed).map(repr).print()
+    assert printed_by(env) == ["Row(s=1, i='x', z=2.5)"]
+    with pytest.raises(InvalidQuery, match="column i is BIGINT, the schema wants STRING"):
+        env.to_changelog_stream(table, declared(("s", "STRING"), ("i", "BIGINT"), ("d", "DOUBLE")))
+    with pytest.raises(InvalidQuery, match="the table has 3 columns, the schema has 1"):
+        env.to_changelog_stream(table, declared(("s", "STRING")))
 
 
 def test_to_append_stream(env: StreamTableEnvironment) -> None:

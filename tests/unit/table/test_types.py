@@ -7,15 +7,15 @@ import datetime
 import pyarrow as pa
 import pytest
 
-from headrace.common import Types
+from headrace.common import Row, RowKind, Types
 from headrace.core import logical_types as lt
+from headrace.core.stream_types import logical_type_of_stream, stream_row_type
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.sql.types import parse_type
+from headrace.table.table_schema import TableSchema
 from headrace.table.type_mapping import (
     data_type_of,
     logical_type_of,
-    logical_type_of_stream,
-    stream_row_type,
 )
 from headrace.table.types import (
     DataTypes,
@@ -79,12 +79,56 @@ def test_types_compare_and_change() -> None:
     assert DataTypes.ROW([DataTypes.INT()]).field_names() == ["f0"]
 
 
-def test_values_in_internal_form_and_back() -> None:
+def test_values_as_sql_has_them_and_back() -> None:
     assert DataTypes.DATE().to_sql_type(datetime.date(1970, 1, 2)) == 1
     assert DataTypes.DATE().from_sql_type(1) == datetime.date(1970, 1, 2)
     assert DataTypes.DATE().need_conversion()
     assert not DataTypes.INT().need_conversion()
-    assert DataTypes.ARRAY(DataTypes.DATE()).to_sql_type([datetime.date(1970, 1, 2)]) == (1,)
+    assert DataTypes.ARRAY(DataTypes.DATE()).to_sql_type([datetime.date(1970, 1, 2)]) == [1]
+    length = datetime.timedelta(days=-1, seconds=2, microseconds=3)
+    interval = DataTypes.INTERVAL(DataTypes.DAY(), DataTypes.SECOND())
+    assert interval.to_sql_type(length) == -86_397_999_997
+    assert interval.from_sql_type(-86_397_999_997) == length
+    assert interval.to_sql_type(None) is None
+    time = datetime.time(1, 2, 3, 4)
+    assert DataTypes.TIME(6).from_sql_type(DataTypes.TIME(6).to_sql_type(time)) == time
+    noon = datetime.datetime(2024, 2, 29, 12, 0, 0, 5)
+    for kind in (DataTypes.TIMESTAMP(6), DataTypes.TIMESTAMP_LTZ(6)):
+        assert kind.from_sql_type(kind.to_sql_type(noon)) == noon
+    aware = noon.replace(tzinfo=datetime.UTC)
+    assert DataTypes.TIMESTAMP(6).to_sql_type(aware) == 1_709_208_000_000_005
+    row = DataTypes.ROW(
+        [DataTypes.FIELD("a", DataTypes.INT()), DataTypes.FIELD("d", DataTypes.DATE())]
+    )
+    day = datetime.date(1970, 1, 2)
+    for given in (Row(1, day), (1, day), {"a": 1, "d": day}, Row(d=day, a=1)):
+        assert row.to_sql_type(given) == (0, 1, 1)
+    assert row.to_sql_type(Row.of_kind(RowKind.DELETE, 1, day)) == (3, 1, 1)
+    assert row.from_sql_type((1, 1)) == Row(a=1, d=day)
+
+
+def test_types_are_written_as_pyflink_writes_them() -> None:
+    row = DataTypes.ROW(
+        [DataTypes.FIELD("a", DataTypes.INT()), DataTypes.FIELD("b", DataTypes.STRING(), "text")]
+    )
+    assert repr(row[0:1]) == "RowType(RowField(a, IntType(true), ...))"
+    assert row[0:1] == DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())])
+    assert repr(row["b"]) == "RowField(b, VarCharType(2147483647, true), text)"
+    assert str(row["a"]) == "RowField(a, INT)"
+    with pytest.raises(TypeMismatch, match="by name or number"):
+        row[1.5]  # type: ignore[call-overload]
+    assert repr(DataTypes.INTERVAL(DataTypes.YEAR())) == "YearMonthIntervalType(true)"
+    assert repr(DataTypes.INTERVAL(DataTypes.SECOND(3)).not_null()) == "DayTimeIntervalType(false)"
+    assert repr(DataTypes.LIST_VIEW(DataTypes.INT())) == "ListViewType(IntType(true))"
+    assert repr(DataTypes.MAP_VIEW(DataTypes.INT(), DataTypes.INT())) == (
+        "MapViewType(IntType(true), IntType(true))"
+    )
+
+
+def test_the_row_of_a_table_schema_is_never_null() -> None:
+    schema = TableSchema(["a"], [DataTypes.INT()])
+    row = DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())], False)
+    assert schema.to_row_data_type() == row
 
 
 def test_what_is_no_type() -> None:

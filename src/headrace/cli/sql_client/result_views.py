@@ -42,8 +42,7 @@ def show_result(result: TableResult, settings: ClientSettings, console: Console)
 
 
 def _print_tableau(result: TableResult) -> None:
-    tableau = Tableau(result.fields, with_kinds=True, fixed=True)
-    for line in tableau.lines(result.changes()):
+    for line in result.tableau.lines(result.changes()):
         print(line, flush=True)
 
 

@@ -129,7 +129,7 @@ class SqlSession:
             typer.secho(line, fg=typer.colors.YELLOW, err=True)
 
     def _list_options(self) -> None:
-        options = self.environment.get_config().get_configuration().to_dict()
+        options = self.environment.get_config().to_map()
         for key, value in sorted(options.items()):
             typer.echo(f"'{key}' = '{value}'")
 

@@ -22,6 +22,7 @@ from headrace.core.logical_types import (
     DateType,
     DayTimeIntervalType,
     DecimalType,
+    FloatType,
     IntType,
     LogicalType,
     MapType,
@@ -32,6 +33,7 @@ from headrace.core.logical_types import (
     TinyIntType,
     YearMonthIntervalType,
 )
+from headrace.core.numbers import WIDE, single
 from headrace.core.source import SplitSpec
 from headrace.core.table_connector import CatalogTable, TableConnector, TableSource
 from headrace.errors import InvalidArgument, Unsupported
@@ -116,7 +118,8 @@ def _sequence(start: int, type: LogicalType) -> Make:
     if isinstance(type, DecimalType):
         return lambda chance, number: Decimal(start + number)
     if isinstance(type, APPROXIMATE):
-        return lambda chance, number: float(start + number)
+        narrow = single if isinstance(type, FloatType) else float
+        return lambda chance, number: narrow(start + number)
     return lambda chance, number: start + number
 
 
@@ -131,7 +134,8 @@ def _random(given: Options, prefix: str, type: LogicalType) -> Make:
         return lambda chance, number: chance.randint(least, most)
     if isinstance(type, APPROXIMATE):
         lower, upper = float(low or 0), float(high or 1)
-        return lambda chance, number: chance.uniform(lower, upper)
+        narrow = single if isinstance(type, FloatType) else float
+        return lambda chance, number: narrow(chance.uniform(lower, upper))
     if isinstance(type, DecimalType):
         return _decimal(type, low, high)
     if isinstance(type, (*CHARACTERS, *BINARIES)):
@@ -152,9 +156,9 @@ def _text(type: LogicalType, length: int, *, varies: bool) -> Make:
 def _decimal(type: DecimalType, low: str | None, high: str | None) -> Make:
     limit = 10**type.precision - 1
     unit = 10**type.scale
-    least = int(Decimal(low) * unit) if low else -limit
-    most = int(Decimal(high) * unit) if high else limit
-    return lambda chance, number: Decimal(chance.randint(least, most)).scaleb(-type.scale)
+    least = int(WIDE.multiply(Decimal(low), unit)) if low else -limit
+    most = int(WIDE.multiply(Decimal(high), unit)) if high else limit
+    return lambda chance, number: WIDE.scaleb(Decimal(chance.randint(least, most)), -type.scale)
 
 
 def _other(given: Options, prefix: str, type: LogicalType, past: int, parts: int) -> Make:

@@ -16,6 +16,7 @@ from headrace.connectors.output_files import (
     PartFileInfo,
     RollingPolicy,
 )
+from headrace.connectors.streaming_file_sink import StreamingFileSink
 from headrace.formats.stream_format import BulkFormat, FileFormat, LineFormat, StreamFormat
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "PartFileInfo",
     "RollingPolicy",
     "StreamFormat",
+    "StreamingFileSink",
 ]

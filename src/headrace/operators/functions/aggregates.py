@@ -6,16 +6,15 @@ Each class carries out one call. What it keeps is plain data: numbers, lists and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 from headrace.core import logical_types as lt
 from headrace.core.expressions import Accumulator
 from headrace.core.logical_types import DecimalType, LogicalType
+from headrace.core.numbers import WIDE, single
 from headrace.operators.functions.casting import BITS
-from headrace.operators.functions.numbers import fitted, single, wrapped
-
-_EXACT = Context(prec=80, rounding=ROUND_HALF_UP)
+from headrace.operators.functions.numbers import fitted, wrapped
 
 Types = Sequence[LogicalType]
 
@@ -129,7 +128,7 @@ class GrowingIntegerSum(GrowingSum):
 
 def _plus_and_minus(type: LogicalType) -> tuple[Callable[..., Any], Callable[..., Any]]:
     if isinstance(type, DecimalType):
-        return _EXACT.add, _EXACT.subtract
+        return WIDE.add, WIDE.subtract
     if isinstance(type, lt.FloatType):
         return (lambda a, b: single(a + b)), (lambda a, b: single(a - b))
     return (lambda a, b: a + b), (lambda a, b: a - b)
@@ -160,7 +159,7 @@ class Average(Sum):
 
 def _divider(type: LogicalType) -> Callable[[Any, int], Any]:
     if isinstance(type, DecimalType):
-        return _EXACT.divide
+        return WIDE.divide
     if isinstance(type, lt.INTEGERS):
         return lambda total, number: abs(total) // number * (1 if total >= 0 else -1)
     return lambda total, number: total / number

@@ -9,9 +9,10 @@ from typing import Any
 
 from headrace.core import logical_types as lt
 from headrace.core.logical_types import LogicalType
+from headrace.core.numbers import WIDE, single
 from headrace.errors import InvalidArgument
 from headrace.operators.functions.casting import BITS
-from headrace.operators.functions.numbers import WIDE, fitted, single, wrapped
+from headrace.operators.functions.numbers import fitted, wrapped
 
 Operation = Callable[..., Any]
 _USUAL_DIGITS = 28
@@ -140,4 +141,6 @@ def _exact_remainder(left: Any, right: Any) -> Decimal:
 def negate(_types: Sequence[LogicalType], result: LogicalType) -> Operation:
     if isinstance(result, lt.INTEGERS):
         return Inline(_integer_text("-{0}", BITS[result.__class__]), "a")
+    if isinstance(result, lt.DecimalType):
+        return WIDE.minus
     return Inline("-{0}", "a")

@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.core import logical_types as lt
 from headrace.core.logical_types import LogicalType
+from headrace.core.numbers import WIDE, single
 from headrace.errors import InvalidArgument, Unsupported
 from headrace.operators.functions import dates, numbers
 from headrace.operators.functions.session import instant_of, time_zone, wall_of, zone_of
@@ -131,7 +132,7 @@ _UNITS = {
 
 
 def _to_approximate(source: LogicalType, target: LogicalType) -> Convert | None:
-    rounded = numbers.single if isinstance(target, lt.FloatType) else float
+    rounded = single if isinstance(target, lt.FloatType) else float
     if isinstance(source, lt.CHARACTERS):
         return lambda text: rounded(numbers.read_real(text))
     if isinstance(source, (*lt.NUMERIC, lt.BooleanType)):
@@ -218,7 +219,7 @@ def _in_zone(read: Callable[[Any], int], zone: tzinfo, precision: int) -> Conver
 def _to_interval(source: LogicalType, target: LogicalType) -> Convert | None:
     if isinstance(source, (*lt.INTEGERS, lt.DecimalType)):
         unit = interval_unit(target)
-        return lambda value: int(value * unit)
+        return lambda value: int(WIDE.multiply(value, unit))
     return None
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.core import logical_types as lt
 from headrace.core.logical_types import LogicalType
+from headrace.core.numbers import WIDE
 from headrace.operators.functions import arithmetic
 from headrace.operators.functions.arithmetic import Inline, Operation
 from headrace.operators.functions.dates import (
@@ -43,7 +44,7 @@ def minus(types: Sequence[LogicalType], result: LogicalType) -> Operation:
 
 def times(types: Sequence[LogicalType], result: LogicalType) -> Operation:
     if isinstance(result, lt.INTERVALS):
-        return lambda left, right: int(left * right)
+        return lambda left, right: int(WIDE.multiply(left, right))
     return arithmetic.times(types, result)
 
 

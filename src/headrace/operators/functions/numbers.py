@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-import struct
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_DOWN, Decimal, InvalidOperation
 
-WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
-"""Exact for every sum and product of two decimals of 38 digits."""
-_QUANTA = tuple(Decimal(1).scaleb(-scale) for scale in range(39))
-_FLOAT = struct.Struct("<f")
+from headrace.core.numbers import rescaled, shortest_digits
+
 _INTEGER = re.compile(r"(?:([+-]?\d+)(?:\.\d*)?|\.\d+)", re.ASCII)
 _REAL = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?)", re.ASCII)
 
@@ -36,19 +33,10 @@ def narrowed(value: float, bits: int) -> int:
     return wrapped(whole, bits)
 
 
-def single(value: float) -> float:
-    """Rounded to 32 bits."""
-    try:
-        rounded: float = _FLOAT.unpack(_FLOAT.pack(value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
-    return rounded
-
-
 def fitted(value: Decimal, precision: int, scale: int) -> Decimal | None:
     """Rounded half up to the scale; None if it has more digits than the precision."""
     try:
-        rounded = WIDE.quantize(value, _QUANTA[scale])
+        rounded = rescaled(value, scale)
     except InvalidOperation:
         return None
     if not rounded:
@@ -106,11 +94,7 @@ def float_text(value: float) -> str:
     whole = _whole_digits(value, 24)
     if whole is not None:
         return _java_text(value, whole)
-    for digits in range(6, 10):
-        text = f"{value:.{digits}g}"
-        if single(float(text)) == value:
-            return _java_text(value, text)
-    return _java_text(value, repr(value))
+    return _java_text(value, shortest_digits(value))
 
 
 def _whole_digits(value: float, bits: int) -> str | None:

@@ -10,10 +10,11 @@ from typing import Any
 
 from headrace.core import logical_types as lt
 from headrace.core.logical_types import LogicalType
+from headrace.core.numbers import WIDE, rescaled, single
 from headrace.errors import InvalidArgument
 from headrace.operators.functions.arithmetic import real_quotient
 from headrace.operators.functions.casting import BITS
-from headrace.operators.functions.numbers import WIDE, decimal_of, fitted, single, wrapped
+from headrace.operators.functions.numbers import decimal_of, fitted, wrapped
 
 Operation = Callable[..., Any]
 _MULTIPLIER, _MASK = 0x5DEECE66D, (1 << 48) - 1
@@ -23,13 +24,13 @@ def absolute(_types: Sequence[LogicalType], result: LogicalType) -> Operation:
     if isinstance(result, lt.INTEGERS):
         bits = BITS[result.__class__]
         return lambda value: wrapped(abs(value), bits)
-    return abs
+    return WIDE.abs if isinstance(result, lt.DecimalType) else abs
 
 
 def sign(_types: Sequence[LogicalType], result: LogicalType) -> Operation:
     if isinstance(result, lt.DecimalType):
         scale = result.scale
-        return lambda value: Decimal((value > 0) - (value < 0)).quantize(Decimal(1).scaleb(-scale))
+        return lambda value: rescaled(Decimal((value > 0) - (value < 0)), scale)
     if isinstance(result, lt.APPROXIMATE):
         return lambda value: math.nan if math.isnan(value) else float((value > 0) - (value < 0))
     return lambda value: (value > 0) - (value < 0)

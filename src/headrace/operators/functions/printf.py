@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from headrace.core.logical_types import (
@@ -22,6 +22,8 @@ _SPECIFIER = re.compile(
     r"(?:\.(?P<precision>\d+))?(?P<kind>[a-zA-Z%])"
 )
 
+_LONGEST = Context(prec=2000, rounding=ROUND_HALF_UP)
+"""For doubles with all the digits they can have before the point, and many after it."""
 _COLLECTIONS = (ArrayType, MapType, MultisetType, RowType)
 
 
@@ -125,7 +127,7 @@ def _real(found: re.Match[str], value: Any, kind: str, precision: int) -> str:
         return _padded("NaN" if value != value else "Infinity" if value > 0 else "-Infinity", found)
     if kind == "f":
         quantum = Decimal(1).scaleb(-precision)
-        exact = Decimal(repr(abs(value))).quantize(quantum, ROUND_HALF_UP)
+        exact = _LONGEST.quantize(Decimal(repr(abs(value))), quantum)
         digits = f"{exact:,f}" if "," in found["flags"] else f"{exact:f}"
     else:
         digits = f"{abs(value):.{precision}{kind}}"

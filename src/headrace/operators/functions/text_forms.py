@@ -13,8 +13,13 @@ from headrace.operators.functions.session import time_zone, wall_of, zone_of
 Writer = Callable[[Any], str]
 
 
-def writer(type: LogicalType) -> Writer:
-    """The function that writes values of this type that are not NULL."""
+def writer(type: LogicalType, *, printing: bool = False) -> Writer:
+    """The function that writes values of this type that are not NULL.
+
+    `printing`: for a person to read, who is shown bytes as digits.
+    """
+    if printing and isinstance(type, lt.BINARIES):
+        return _digits
     simple = _SIMPLE.get(type.__class__)
     if simple is not None:
         return simple
@@ -27,29 +32,29 @@ def writer(type: LogicalType) -> Writer:
     if isinstance(type, lt.LocalZonedTimestampType):
         fraction, zone = type.precision, zone_of(time_zone())
         return lambda nanos: dates.timestamp_text(wall_of(nanos, zone), fraction)
-    return _constructed(type)
+    return _constructed(type, printing)
 
 
-def _constructed(type: LogicalType) -> Writer:
+def _constructed(type: LogicalType, printing: bool) -> Writer:
     if isinstance(type, lt.ArrayType):
-        element = _nullable(type.element)
+        element = _nullable(type.element, printing)
         return lambda array: f"[{', '.join(map(element, array))}]"
     if isinstance(type, lt.MapType):
-        key, value = _nullable(type.key), _nullable(type.value)
+        key, value = _nullable(type.key, printing), _nullable(type.value, printing)
         return lambda pairs: f"{{{', '.join(f'{key(k)}={value(v)}' for k, v in pairs.items())}}}"
     if isinstance(type, lt.MultisetType):
-        member = _nullable(type.element)
+        member = _nullable(type.element, printing)
         return lambda counts: f"{{{', '.join(f'{member(k)}={n}' for k, n in counts.items())}}}"
     if isinstance(type, lt.RowType):
-        fields = [_nullable(part) for part in type.types]
+        fields = [_nullable(part, printing) for part in type.types]
         return lambda row: (
             f"({', '.join(field(part) for field, part in zip(fields, row, strict=True))})"
         )
     return str
 
 
-def _nullable(type: LogicalType) -> Writer:
-    write = writer(type)
+def _nullable(type: LogicalType, printing: bool) -> Writer:
+    write = writer(type, printing=printing)
     return lambda value: "NULL" if value is None else write(value)
 
 
@@ -59,6 +64,10 @@ def _boolean(value: bool) -> str:
 
 def _binary(value: bytes) -> str:
     return value.decode("utf-8", "replace")
+
+
+def _digits(value: bytes) -> str:
+    return f"x'{value.hex()}'"
 
 
 def _decimal(value: Any) -> str:

@@ -18,6 +18,7 @@ from headrace.core.expressions import (
 )
 from headrace.core.operator import Context
 from headrace.errors import Unsupported
+from headrace.operators.functions.session import session_time_zone, time_zone
 from headrace.operators.table.batched_calls import BatchAccumulator
 from headrace.operators.table.compiled import Compiled, compiled_predicate, compiled_value
 from headrace.operators.table.hashable_rows import lookup_form
@@ -82,7 +83,7 @@ def accumulator_of(call: AggregateCall, retracts: bool, ctx: Context | None = No
         )
     types = [argument.type for argument in call.arguments]
     if call.user is not None and call.user.style != "general":
-        made: Accumulator = BatchAccumulator(call.user, types, call.type)
+        made: Accumulator = BatchAccumulator(call.user, types, call.type, ctx)
     elif call.user is not None:
         made = UserAccumulator(call.user, types, call.type, ctx)
     else:
@@ -110,6 +111,7 @@ class AggregateHandler:
     def __init__(self, calls: Sequence[AggregateCall], *, retracts: bool):
         self.calls = tuple(calls)
         self.retracts = retracts
+        self.zone = time_zone()
         self.accumulators: list[Accumulator] = []
         self._compiled = {
             name: holder
@@ -120,7 +122,8 @@ class AggregateHandler:
     def open(self, ctx: Context | None = None) -> None:
         if ctx is not None:
             open_all(self._compiled.values(), ctx)
-        self.accumulators = [accumulator_of(call, self.retracts, ctx) for call in self.calls]
+        with session_time_zone(self.zone):
+            self.accumulators = [accumulator_of(call, self.retracts, ctx) for call in self.calls]
         source = _Source(self.calls, self.accumulators, self._compiled)
         self.add = source.compiled(_ADD)
         self.retract = source.compiled(_RETRACT)
@@ -132,7 +135,7 @@ class AggregateHandler:
         close_all(self._compiled.values())
         for accumulator in self.accumulators:
             inner = getattr(accumulator, "_inner", accumulator)
-            if isinstance(inner, UserAccumulator):
+            if isinstance(inner, UserAccumulator | BatchAccumulator):
                 inner.close()
 
     def merge(self, kept: Kept, other: Kept) -> Kept:

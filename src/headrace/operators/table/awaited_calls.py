@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.core.user_code import RecordFailure
 from headrace.errors import UserFunctionFailed
 
 Start = Callable[[], Awaitable[Any]]
@@ -58,19 +59,35 @@ def is_awaited(function: Any) -> bool:
     )
 
 
-def results_of(starts: Iterable[Start], settings: AwaitedCalls, what: str) -> list[Any]:
-    """The results of calls, in their order; the first that fails for good ends all."""
-    return _loop().run_until_complete(_all(starts, settings, what))
+def results_of(
+    starts: Iterable[Start],
+    settings: AwaitedCalls,
+    what: str,
+    records: Sequence[Any] | None = None,
+) -> list[Any]:
+    """The results of calls, in their order; the first that fails for good ends all.
+
+    With the records they are made for, a failure names its record.
+    """
+    return _loop().run_until_complete(_all(starts, settings, what, records))
 
 
-async def _all(starts: Iterable[Start], settings: AwaitedCalls, what: str) -> list[Any]:
+async def _all(
+    starts: Iterable[Start], settings: AwaitedCalls, what: str, records: Sequence[Any] | None
+) -> list[Any]:
     gate = asyncio.Semaphore(settings.concurrent)
 
-    async def one(start: Start) -> Any:
+    async def one(at: int, start: Start) -> Any:
         async with gate:
-            return await _in_time(start, settings, what)
+            try:
+                return await _in_time(start, settings, what)
+            except Exception as error:
+                if records is None:
+                    raise
+                raise RecordFailure(error, what, records[at]) from error
 
-    return await _gathered([asyncio.ensure_future(one(start)) for start in starts])
+    calls = [asyncio.ensure_future(one(at, start)) for at, start in enumerate(starts)]
+    return await _gathered(calls)
 
 
 async def _gathered(calls: Sequence[asyncio.Future[Any]]) -> list[Any]:

@@ -7,16 +7,32 @@ rows, each call once for all of them, and so on outwards, with results as furthe
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import tzinfo
 from typing import Any
 
 import pyarrow as pa
 
 from headrace.core.expressions import Column, Expression, UserCall, UserFunction
-from headrace.core.logical_types import APPROXIMATE, LogicalType, RowType
-from headrace.core.table_columns import arrow_type, from_arrow, to_arrow
+from headrace.core.logical_types import (
+    APPROXIMATE,
+    Field,
+    LogicalType,
+    RowType,
+)
+from headrace.core.operator import Context
+from headrace.core.shown_columns import (
+    hold_column,
+    show_column,
+    show_frame,
+    show_pandas,
+    shown_type,
+)
+from headrace.core.table_columns import from_arrow, to_arrow
 from headrace.core.table_values import from_python, nullable, to_python
 from headrace.errors import TypeMismatch
+from headrace.operators.functions.session import time_zone, zone_of
 from headrace.operators.table.awaited_calls import AwaitedCalls, results_of
+from headrace.operators.table.user_functions import OpenedFunction, function_view
 
 Lists = Sequence[list[Any]]
 BatchCall = Callable[[Lists, int], list[Any]]
@@ -93,10 +109,10 @@ def column_call(
     """The user's function of columns on Arrow columns."""
     evaluate = user.function.eval
     shown = _shown(user, types)
+    shape = _row_column if isinstance(result, RowType) else _column
 
     def call(arrays: Sequence[pa.Array], count: int) -> pa.Array:
-        given = evaluate(*shown(arrays))
-        made = _row_column(given, result) if isinstance(result, RowType) else _column(given, result)
+        made: pa.Array = shape(evaluate(*shown(arrays)), result)
         if len(made) != count:
             raise TypeMismatch(
                 f"{user.name} gave {len(made)} values for {count} rows",
@@ -111,22 +127,38 @@ def _shown(
     user: UserFunction, types: Sequence[LogicalType]
 ) -> Callable[[Sequence[pa.Array]], Sequence[Any]]:
     """Columns as the function wants them: Arrow arrays, pandas Series, or one DataFrame."""
-    if user.style == "arrow":
-        return lambda arrays: arrays
-    if user.takes_row and len(types) == 1 and isinstance(types[0], RowType):
-        names = list(types[0].names)
-        return lambda arrays: [pa.Table.from_arrays(arrays[0].flatten(), names=names).to_pandas()]
-    return lambda arrays: [array.to_pandas() for array in arrays]
+    zone = zone_of(time_zone())
+
+    def shown(arrays: Sequence[pa.Array]) -> Sequence[Any]:
+        columns = [show_column(each, type) for each, type in zip(arrays, types, strict=True)]
+        if user.style == "arrow":
+            return columns
+        if user.takes_row and len(types) == 1 and isinstance(types[0], RowType):
+            return [_frame_of_row(columns[0], types[0], zone)]
+        return [show_pandas(each, type, zone) for each, type in zip(columns, types, strict=True)]
+
+    return shown
+
+
+def _frame_of_row(column: pa.Array, row: RowType, zone: tzinfo) -> Any:
+    """A DataFrame of a whole row's columns; of a row among them, of its fields."""
+    columns: list[pa.Array] = []
+    fields: list[Field] = []
+    for field, part in zip(row.fields, column.flatten(), strict=True):
+        nested = isinstance(field.type, RowType)
+        columns += part.flatten() if nested else [part]
+        fields += field.type.fields if isinstance(field.type, RowType) else [field]
+    return show_frame(columns, fields, zone)
 
 
 def _column(given: Any, type: LogicalType) -> pa.Array:
-    wanted = arrow_type(type)
-    if isinstance(given, pa.ChunkedArray):
-        given = given.combine_chunks()
-    if isinstance(given, pa.Array):
-        return given if wanted is None or given.type == wanted else given.cast(wanted)
-    made = pa.Array.from_pandas(given, type=wanted, safe=False)
-    return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made
+    """What a function gave as Spark holds it."""
+    if not isinstance(given, pa.Array | pa.ChunkedArray):
+        # A time that names its zone is taken as the instant it is.
+        zoned = getattr(getattr(given, "dtype", None), "tz", None) is not None
+        wanted = None if zoned else shown_type(type)
+        given = pa.Array.from_pandas(given, type=wanted, safe=False)
+    return hold_column(given, type)
 
 
 def _row_column(given: Any, type: RowType) -> pa.Array:
@@ -148,7 +180,8 @@ def _awaited(
     user: UserFunction, types: Sequence[LogicalType], result: LogicalType, settings: AwaitedCalls
 ) -> BatchCall:
     evaluate = user.function.eval
-    inward = [nullable(to_python(type)) for type in types]
+    view = function_view()
+    inward = [nullable(to_python(type, view)) for type in types]
     outward = nullable(from_python(result))
 
     def started(values: Iterable[Any]) -> Callable[[], Awaitable[Any]]:
@@ -156,8 +189,9 @@ def _awaited(
         return lambda: evaluate(*given)
 
     def call(lists: Lists, count: int) -> list[Any]:
-        rows = zip(*lists, strict=True) if lists else iter([()] * count)
-        return [outward(each) for each in results_of(map(started, rows), settings, user.name)]
+        rows = list(zip(*lists, strict=True)) if lists else [()] * count
+        results = results_of(map(started, rows), settings, f"{user.name}()", rows)
+        return [outward(each) for each in results]
 
     return call
 
@@ -168,7 +202,14 @@ class BatchAccumulator:
     What it keeps are the rows of the group, so that its state grows with them.
     """
 
-    def __init__(self, user: UserFunction, types: Sequence[LogicalType], result: LogicalType):
+    def __init__(
+        self,
+        user: UserFunction,
+        types: Sequence[LogicalType],
+        result: LogicalType,
+        ctx: Context | None = None,
+    ):
+        self._opened = OpenedFunction(user, ctx)
         self._function = user.function
         self._types = tuple(types)
         self._result = result
@@ -201,6 +242,9 @@ class BatchAccumulator:
         accumulator = function.create_accumulator()
         function.accumulate(accumulator, *self._shown(arrays))
         return _single(function.get_value(accumulator), self._result)
+
+    def close(self) -> None:
+        self._opened.close()
 
 
 def _single(value: Any, type: LogicalType) -> Any:

@@ -16,6 +16,7 @@ from headrace.operators.functions.session import session_time_zone, time_zone
 from headrace.operators.table.awaited_calls import awaited_calls
 from headrace.operators.table.batched_calls import batch_call, is_batched, stages
 from headrace.operators.table.expression_code import Code
+from headrace.operators.table.user_functions import function_view
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -28,6 +29,9 @@ class Compiled(Generic[T]):
 
     `open` hands a runtime context to the functions of the user in them, if there are any.
     """
+
+    takes_batches = False
+    """Whether `each` looks at all rows before it has the first result."""
 
     def __init__(self, expressions: Sequence[Expression], form: str, first: int = 1):
         self.expressions = tuple(expressions)
@@ -124,6 +128,8 @@ class Compiled(Generic[T]):
 class BatchCompiled(Compiled[T]):
     """The same for expressions with calls that are made for many rows at once."""
 
+    takes_batches = True
+
     def __init__(self, expressions: Sequence[Expression], form: str, first: int = 1):
         super().__init__(expressions, form, first)
         self.awaited = awaited_calls()
@@ -209,7 +215,8 @@ def user_call(call: UserCall) -> Callable[..., Any]:
     """The user's `eval` on values in internal form; for functions that are called row by row."""
     function = call.function
     evaluate = getattr(function.function, "eval", function.function)
-    arguments = [to_python(argument.type) for argument in call.arguments]
+    view = function_view()
+    arguments = [to_python(argument.type, view) for argument in call.arguments]
     result = from_python(call.type)
     if result is None and not any(arguments):
         return evaluate  # type: ignore[no-any-return]

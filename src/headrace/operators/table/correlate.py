@@ -8,6 +8,7 @@ from typing import Any
 from headrace.core.expressions import Expression, TableCall, UserFunction
 from headrace.core.operator import Batch, Context
 from headrace.core.user_code import apply_all
+from headrace.operators.functions.session import session_time_zone
 from headrace.operators.stateless import emit_flat
 from headrace.operators.table.compiled import compiled_predicate, compiled_values
 from headrace.operators.table.keyed_changes import Row, TableOperator
@@ -39,7 +40,9 @@ class CorrelateOperator(TableOperator):
         self._user: UserTableFunction | None = None
         if isinstance(function, UserFunction):
             types = [argument.type for argument in self.call.arguments]
-            self._made = self._user = UserTableFunction(function, types, self.call.fields, ctx)
+            with session_time_zone(self._arguments.zone):
+                self._user = UserTableFunction(function, types, self.call.fields, ctx)
+            self._made = self._user
         else:
             self._made = function.meaning
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from headrace.core.expressions import AggregateCall, Column
 from headrace.core.operator import Batch
 from headrace.core.user_code import apply_all
-from headrace.errors import InvalidArgument
 from headrace.operators.stateless import emit_flat
 from headrace.operators.table.keyed_changes import Row, TableOperator
 
@@ -32,9 +31,9 @@ class GroupingSets:
         grouped = {self.keys[place] for place in chosen}
         bits = 0
         for argument in call.arguments:
-            if not isinstance(argument, Column):
-                raise InvalidArgument(f"{call} is about {argument}, which is no grouping column")
-            bits = bits * 2 + (argument.index not in grouped)
+            # A constant stands for a column that is part of every set, as those of a window are.
+            outside = isinstance(argument, Column) and argument.index not in grouped
+            bits = bits * 2 + outside
         return bits
 
     @property

@@ -1,9 +1,9 @@
 """Joins of rows whose times are not further apart than an interval.
 
 Each side remembers its rows until no partner can come any more; of outer joins a row that has had
-none by then comes out with NULLs. A row that is late still meets the partners that are remembered,
-but is itself remembered only while one may come. Rows are forgotten in bunches, up to half the
-interval's length late, as in Flink: until then late rows still meet them.
+none by then comes out with NULLs. A row that is late is itself remembered only while a partner may
+come, and meets who is remembered, unless all its partners were past when the other side was last
+looked through, as in Flink.
 """
 
 from __future__ import annotations
@@ -11,7 +11,14 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.expressions import Expression
-from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, PROCESSING_TIME, Batch, Context
+from headrace.core.operator import (
+    EVENT_TIME,
+    MAX_TIMESTAMP,
+    MIN_TIMESTAMP,
+    PROCESSING_TIME,
+    Batch,
+    Context,
+)
 from headrace.core.state import MapState, MapStateDescriptor
 from headrace.core.table_connector import INSERT
 from headrace.core.user_code import RecordFailure
@@ -32,7 +39,8 @@ class IntervalJoinOperator(TableOperator):
     """left.time + lower <= right.time <= left.time + upper, in milliseconds, and a condition.
 
     `times` are the columns of both sides' time attributes; None: the clock decides. Columns: left,
-    then right. The rows of each side are only ever added to.
+    then right. The rows of each side are only ever added to. Where rows are past, those of other
+    times are looked through again after `bunch_ms` at the earliest.
     """
 
     keyed = True
@@ -40,7 +48,7 @@ class IntervalJoinOperator(TableOperator):
     def __init__(
         self, kind: str, widths: tuple[int, int], times: tuple[int, int] | None, lower: int,
         upper: int, condition: Expression | None = None, *, null_safe: tuple[bool, ...] = (),
-        time: int | None = None,
+        time: int | None = None, bunch_ms: int = 0,
     ):  # fmt: skip
         self.outer = (kind in ("left", "full"), kind in ("right", "full"))
         self.times = times
@@ -48,14 +56,15 @@ class IntervalJoinOperator(TableOperator):
         self.condition = JoinCondition(condition, null_safe)
         self.domain = PROCESSING_TIME if times is None else EVENT_TIME
         self.time = time
-        self._slack = (upper - lower) // 2
+        self._is_empty = lower > upper
+        self._slack = bunch_ms
         self.watermark_delay_ms = self._delay()
         self._nulls = ((None,) * widths[0], (None,) * widths[1])
 
     def _delay(self) -> int:
         """How far behind the watermark a result may come: as far as its older row lies behind the
         other one, or as long as a row that is padded has waited."""
-        if self.times is None:
+        if self.times is None or self._is_empty:
             return 0
         late = max(0, -self.interval.lower, self.interval.upper)
         return late + self._slack + 1 if any(self.outer) else late
@@ -68,6 +77,8 @@ class IntervalJoinOperator(TableOperator):
             for state in _STATES
         )
         self._cleaning: MapState[int, int] = ctx.keyed_state(_CLEANING)  # type: ignore[assignment]
+        # By side, of all keys: up to which time rows are past. Flink does not save it either.
+        self._past = [MIN_TIMESTAMP, MIN_TIMESTAMP]
 
     def close(self) -> None:
         self.condition.close()
@@ -99,11 +110,12 @@ class IntervalJoinOperator(TableOperator):
     def _take(
         self, side: int, key: Any, values: Values, time: int, now: int, out: list[Row]
     ) -> None:
-        able = self._condition.key_matches(key)
-        met = able and self._meet(side, values, time, out)
-        if able:
+        able = self._condition.key_matches(key) and not self._is_empty
+        until, met = self._kept_until(side, time), False
+        if able and self._past[1 - side] < until:
+            met = self._meet(side, values, time, out)
             self._forget(1 - side, now, out)
-        if now < self._kept_until(side, time) and (able or self.outer[side]):
+        if now < until and (able or self.outer[side]) and not self._is_empty:
             waiting = self._waiting[side].get(time) or []
             waiting.append((values, met))
             self._waiting[side].put(time, waiting)
@@ -147,11 +159,9 @@ class IntervalJoinOperator(TableOperator):
     def _forget(self, side: int, now: int, out: list[Row]) -> None:
         """Drop the rows of a side that no partner can come for any more."""
         waiting = self._waiting[side]
-        past = [
-            at for at in waiting.keys()  # noqa: SIM118
-            if self._kept_until(side, at) < now or now == MAX_TIMESTAMP
-        ]  # fmt: skip
-        for time in sorted(past):
+        past = now if now == MAX_TIMESTAMP else now - self.interval.seen_from(side)[1] - 1
+        self._past[side] = past
+        for time in sorted(at for at in waiting.keys() if at <= past):  # noqa: SIM118
             if self.outer[side]:
                 rows = waiting.get(time) or ()
                 out += [self._padded(side, values) for values, met in rows if not met]
@@ -162,7 +172,8 @@ class IntervalJoinOperator(TableOperator):
         for side, waiting in enumerate(self._waiting):
             if self._cleaning.get(side) != timestamp:
                 continue
-            self._forget(side, self._now(), out)
+            # When a batch ends, the clock stands still and its timers fire nevertheless.
+            self._forget(side, max(self._now(), timestamp), out)
             self._cleaning.remove(side)
             if not waiting.is_empty():
                 self._clean_after(side, min(waiting.keys()))

@@ -16,9 +16,10 @@ from headrace.core.logical_types import (
     DecimalType,
     LogicalType,
 )
+from headrace.core.numbers import WIDE
 
 RowKey = Callable[[Any], Any]
-_NEGATED = (*INTEGERS, DecimalType, *DATETIMES, *INTERVALS)
+_NEGATED = (*INTEGERS, *DATETIMES, *INTERVALS)
 _LOW, _MIDDLE, _HIGH = (0,), 1, (2,)
 
 
@@ -48,6 +49,8 @@ def _place(key: SortKey, type: LogicalType) -> Callable[[Any], Any]:
         return lambda value: null if value is None else _of_float(value, key.ascending)
     if key.ascending:
         return lambda value: null if value is None else (_MIDDLE, value)
+    if isinstance(type, DecimalType):
+        return lambda value: null if value is None else (_MIDDLE, WIDE.minus(value))
     if isinstance(type, _NEGATED):
         return lambda value: null if value is None else (_MIDDLE, -value)
     return lambda value: null if value is None else (_MIDDLE, _Descending(value))

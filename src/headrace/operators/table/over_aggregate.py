@@ -24,6 +24,7 @@ from headrace.operators.table.over_calls import OverCalls, OverKept
 from headrace.operators.table.state_types import row_state_type
 
 ROWS, RANGE = "rows", "range"
+_TIDIED_AT = ValueStateDescriptor("tidied-at", Types.LONG())
 
 
 class _OverOperator(TableOperator):
@@ -122,7 +123,9 @@ class RowtimeOverOperator(_OverOperator):
     """In the order of a column of event time: rows wait until the watermark has passed them.
 
     `preceding` None is unbounded; for "range" it is in milliseconds. Late rows are dropped and
-    counted.
+    counted. What is late follows Flink: with a bounded frame a row may come after the watermark if
+    no timer of its key has passed it; the timers that tidy up a span of time count, too, until all
+    is forgotten.
     """
 
     def __init__(
@@ -143,6 +146,7 @@ class RowtimeOverOperator(_OverOperator):
         self._waiting: MapState[int, list[Row]] = ctx.keyed_state(waiting)  # type: ignore[assignment]
         reached = ValueStateDescriptor("reached", Types.LONG())
         self._reached: ValueState[int] = ctx.keyed_state(with_ttl(reached, self.ttl_ms))  # type: ignore[assignment]
+        self._tidied_at: ValueState[int] = ctx.keyed_state(_TIDIED_AT)  # type: ignore[assignment]
 
     def receive(self, side: int, batch: Batch) -> None:
         assert batch.keys is not None
@@ -163,6 +167,17 @@ class RowtimeOverOperator(_OverOperator):
                 register(EVENT_TIME, stamp)
             rows.append(row)
             self._waiting.put(stamp, rows)
+            if self._leaves_by_time:
+                self._tidy_after(stamp)
+
+    def _tidy_after(self, stamp: int) -> None:
+        """See to it that all is forgotten once no row's frame reaches back to this time."""
+        assert self.preceding is not None
+        due = self._tidied_at.value()
+        if due is None or due < stamp + self.preceding + 1:
+            due = min(stamp + self.preceding * 3 // 2 + 1, MAX_TIMESTAMP)
+            self._tidied_at.update(due)
+            self.ctx.timers.register(EVENT_TIME, due)
 
     def _is_late(self, stamp: int) -> bool:
         if self.preceding is None:
@@ -171,21 +186,21 @@ class RowtimeOverOperator(_OverOperator):
         return reached is not None and stamp <= reached
 
     def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
+        due = self._tidied_at.value()
+        if due is not None and due <= timestamp < MAX_TIMESTAMP:
+            for state in (self._waiting, self._by_time, self._kept, self._reached, self._tidied_at):
+                state.clear()
+            return
         rows = self._waiting.get(timestamp)
         out: list[Row] = []
         try:
             if rows is not None:
                 self._waiting.remove(timestamp)
-                self._reached.update(timestamp)
                 self._move_on(timestamp, rows, out)
-            elif self.preceding is not None:
-                self._tidy(timestamp - self.preceding)
         except Exception as error:
             raise RecordFailure(error, "OVER", rows[-1] if rows else None, key) from error
-        if rows is not None and self.preceding is not None and self.unit == RANGE:
-            gone = timestamp + self.preceding + 1
-            if gone < MAX_TIMESTAMP:
-                self.ctx.timers.register(EVENT_TIME, gone)
+        if self.preceding is not None:
+            self._reached.update(timestamp)
         self.emit_rows(out)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.core.expressions import AggregateCall, SortKey
+from headrace.core.expressions import AggregateCall, Distance, SortKey
 from headrace.core.logical_types import LogicalType
 from headrace.core.operator import Context
 from headrace.core.state import MapState, MapStateDescriptor
@@ -31,8 +31,8 @@ class ChangelogOverOperator(KeyedChangesOperator):
 
     def __init__(
         self, types: Sequence[LogicalType], calls: Sequence[AggregateCall], *,
-        order: Sequence[SortKey], unit: str = "range", preceding: int | None = None,
-        following: int | None = 0, **options: Any,
+        order: Sequence[SortKey], unit: str = "range", preceding: Distance | None = None,
+        following: Distance | None = 0, **options: Any,
     ):  # fmt: skip
         super().__init__(**options)
         self.types = tuple(types)

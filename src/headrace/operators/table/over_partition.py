@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.core.expressions import AggregateCall, SortKey
+from headrace.core.expressions import AggregateCall, Distance, SortKey
 from headrace.core.logical_types import LogicalType
 from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, Batch, Context
 from headrace.core.state import ListState, ListStateDescriptor
@@ -27,8 +27,8 @@ class PartitionOverOperator(TableOperator):
 
     def __init__(
         self, types: Sequence[LogicalType], calls: Sequence[AggregateCall], *,
-        order: Sequence[SortKey], unit: str = "range", preceding: int | None = None,
-        following: int | None = 0, time: int | None = None,
+        order: Sequence[SortKey], unit: str = "range", preceding: Distance | None = None,
+        following: Distance | None = 0, time: int | None = None,
     ):  # fmt: skip
         self.types = tuple(types)
         self.time = time

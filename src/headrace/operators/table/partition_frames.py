@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Any
 
-from headrace.core.expressions import AggregateCall, SortKey
-from headrace.core.logical_types import TIMESTAMPS, DateType, LogicalType
+from headrace.core.expressions import AggregateCall, Distance, SortKey
+from headrace.core.logical_types import LogicalType
 from headrace.core.operator import Context
 from headrace.errors import Unsupported
 from headrace.operators.table.aggregating import AggregateHandler
 from headrace.operators.table.compiled import Compiled, compiled_values
-from headrace.operators.table.keyed_changes import NANOS_PER_MS, Row
+from headrace.operators.table.keyed_changes import Row
 from headrace.operators.table.opened import close_all, open_all
 from headrace.operators.table.ordering import order_of_rows
+from headrace.operators.table.range_bounds import Bounds, RangeBounds
 from headrace.operators.table.ranked_rows import DENSE_RANK, RANK, ROW_NUMBER, with_ranks
-
-_MS_PER_DAY = 86_400_000
-Bounds = list[tuple[int, int]]
-"""Of each row, where its frame begins and ends (exclusively)."""
 
 
 class PartitionFrames:
     """The calls of an OVER clause for each row of a partition.
 
     `preceding` and `following` None are unbounded; of "range" they are milliseconds where the
-    order is by time, otherwise in the column's unit. Below 0 they lie on the other side.
+    order is by time, otherwise numbers. Below 0 they lie on the other side.
     """
 
     def __init__(
         self, types: Sequence[LogicalType], calls: Sequence[AggregateCall], *,
-        order: Sequence[SortKey], unit: str = "range", preceding: int | None = None,
-        following: int | None = 0,
+        order: Sequence[SortKey], unit: str = "range", preceding: Distance | None = None,
+        following: Distance | None = 0,
     ):  # fmt: skip
         self.types = tuple(types)
         self.calls = tuple(calls)
@@ -40,6 +37,7 @@ class PartitionFrames:
         self.unit = unit
         self.preceding = preceding
         self.following = following
+        self._ranges = RangeBounds(types, order, preceding, following) if unit == "range" else None
         framed = [call for call in self.calls if call.function.kind not in ("rank", "offset")]
         self._framed = AggregateHandler(framed, retracts=preceding is not None)
         self._arguments: list[Compiled[Row] | None] = [
@@ -87,7 +85,7 @@ class PartitionFrames:
 
     def _frames(self, rows: list[Row]) -> Bounds:
         count = len(rows)
-        if self.unit == "rows":
+        if self._ranges is None:
             return [
                 (
                     self._at(at, self.preceding, -1, 0, count),
@@ -95,47 +93,13 @@ class PartitionFrames:
                 )
                 for at in range(count)
             ]
-        places = [self.order_of(row) for row in rows]
-        near = self._distances(rows)
-        frames = []
-        for at, place in enumerate(places):
-            first = 0 if self.preceding is None else bisect_left(places, place)
-            last = count if self.following is None else bisect_right(places, place)
-            if self.preceding:
-                first = near(at, -self.preceding, bisect_left)
-            if self.following:
-                last = near(at, self.following, bisect_right)
-            frames.append((first, max(first, last)))
-        return frames
+        return self._ranges.of(rows, [self.order_of(row) for row in rows])
 
     @staticmethod
-    def _at(place: int, distance: int | None, sign: int, unbounded: int, count: int) -> int:
+    def _at(place: int, distance: Any, sign: int, unbounded: int, count: int) -> int:
         if distance is None:
             return unbounded
         return min(max(place + sign * distance, 0), count)
-
-    def _distances(self, rows: list[Row]) -> Callable[[int, int, Callable[..., int]], int]:
-        """Where values are that are so far from a row's; NULL is near to NULL only."""
-        if not (self.preceding or self.following):
-            return lambda at, distance, side: at
-        if len(self.order) != 1:
-            raise Unsupported("RANGE with a distance needs exactly one column in ORDER BY")
-        (key,) = self.order
-        type, sign = self.types[key.column], 1 if key.ascending else -1
-        values = [row[key.column + 1] for row in rows]
-        known = [value for value in values if value is not None]
-        offset = next((at for at, value in enumerate(values) if value is not None), 0)
-        lined_up = [sign * value for value in known]
-
-        def near(at: int, distance: int, side: Callable[..., int]) -> int:
-            if values[at] is None:
-                nulls = len(values) - len(known)
-                start = 0 if values[0] is None else len(known)
-                return start if side is bisect_left else start + nulls
-            wanted = sign * values[at] + _in_unit(distance, type)
-            return offset + side(lined_up, wanted)
-
-        return near
 
     # Ranks and neighbours.
 
@@ -154,12 +118,6 @@ class PartitionFrames:
         if name in ("LAG", "LEAD"):
             return [_neighbour(at, given, -1 if name == "LAG" else 1) for at in range(count)]
         raise Unsupported(f"{name} is not known as a function of rows in an order")
-
-
-def _in_unit(distance: int, type: LogicalType) -> Any:
-    if isinstance(type, TIMESTAMPS):
-        return distance * NANOS_PER_MS
-    return distance // _MS_PER_DAY if isinstance(type, DateType) else distance
 
 
 def _tile(at: int, count: int, tiles: int) -> int:

@@ -12,6 +12,7 @@ from headrace.core.state import ValueState, ValueStateDescriptor
 from headrace.core.table_connector import DELETE, INSERT
 from headrace.core.types import Types
 from headrace.errors import TypeMismatch
+from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.compiled import compiled_predicate, compiled_values
 from headrace.operators.table.keyed_changes import KeyedChangesOperator, Row, with_ttl
 from headrace.operators.table.opened import close_all, open_all
@@ -41,7 +42,8 @@ class TableAggregateOperator(KeyedChangesOperator):
         open_all((self._arguments, self._passes), ctx)
         assert self.call.user is not None
         types = [argument.type for argument in self.call.arguments]
-        self._function = UserTableAggregate(self.call.user, types, self.fields, ctx)
+        with session_time_zone(self._arguments.zone):
+            self._function = UserTableAggregate(self.call.user, types, self.fields, ctx)
         groups = ValueStateDescriptor(
             "groups", Types.TUPLE([Types.LONG(), Types.PICKLED_BYTE_ARRAY()])
         )

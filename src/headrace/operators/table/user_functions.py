@@ -6,6 +6,7 @@ results into it.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,26 +15,32 @@ from headrace.core.logical_types import Field, LogicalType, RowType
 from headrace.core.metrics import MetricGroup
 from headrace.core.operator import Context
 from headrace.core.rows import Row
-from headrace.core.table_values import from_python, nullable, to_python
+from headrace.core.table_values import View, from_python, nullable, to_python
 from headrace.core.user_code import RecordFailure
 from headrace.errors import Unsupported
+from headrace.operators.functions.session import time_zone, zone_of
 
 Convert = Callable[[Any], Any]
 Values = tuple[Any, ...]
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 class FunctionContext:
-    """What a function of the user is given when it is opened."""
+    """What a function of the user is given when it is opened.
 
-    def __init__(self, ctx: Context | None):
+    `job_parameters` are those of a query that has no operators, and so no context of one.
+    """
+
+    def __init__(self, ctx: Context | None, job_parameters: Mapping[str, str] | None = None):
         self._ctx = ctx
+        self._job_parameters = job_parameters or {}
 
     def get_metric_group(self) -> MetricGroup:
         return MetricGroup() if self._ctx is None else self._ctx.metrics
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """A parameter of the job; the default where there is none of that name."""
-        parameters: Mapping[str, str] = {} if self._ctx is None else self._ctx.task.job_parameters
+        parameters = self._job_parameters if self._ctx is None else self._ctx.task.job_parameters
         return parameters.get(key, default_value)
 
     def get_task_name(self) -> str:
@@ -89,12 +96,23 @@ class OpenedFunction:
         return made
 
 
+def function_view() -> View:
+    """What functions of the user see: instants are times in the session's zone."""
+    zone = zone_of(time_zone())
+
+    def zoned(nanos: int) -> datetime.datetime:
+        return (_EPOCH + datetime.timedelta(microseconds=nanos // 1000)).astimezone(zone)
+
+    return View(True, zoned)
+
+
 def arguments_to_python(user: UserFunction, types: Sequence[LogicalType]) -> Convert:
     """From a tuple of values in internal form to the arguments the function sees."""
+    view = function_view()
     if user.takes_row and len(types) == 1 and isinstance(types[0], RowType):
-        row = nullable(to_python(types[0]))
+        row = nullable(to_python(types[0], view))
         return lambda values: (row(values[0]),)
-    parts = [to_python(type) for type in types]
+    parts = [to_python(type, view) for type in types]
     if user.takes_row:
         names = user.settings.get("row_names", ())
         make = Row(*names) if names else Row

@@ -9,7 +9,7 @@ from functools import singledispatch
 from headrace.core import logical_types as lt
 from headrace.core.expressions import Column, columns_of
 from headrace.core.table_connector import ChangelogMode
-from headrace.errors import InvalidQuery
+from headrace.errors import InvalidQuery, TableException
 from headrace.graph.relations import (
     INNER,
     SEMI,
@@ -247,7 +247,7 @@ def _(relation: FromChangelog, inputs: Sequence[Kinds]) -> Kinds:
 def _insert_only(relation: Relation, inputs: Sequence[Kinds], at: object | None = None) -> None:
     for below, kinds in zip(relation.inputs, inputs, strict=True):
         if not kinds.insert_only:
-            raise InvalidQuery(
+            raise TableException(
                 f"{operator_name(relation)} does not support consuming {kinds}, which are "
                 f"produced by {operator_name(producer(below))}",
                 origin=at,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from headrace.core.config import parse_duration
 from headrace.core.logical_types import is_rowtime
 from headrace.core.table_connector import APPEND, RETRACT, ChangelogMode
-from headrace.errors import InvalidQuery
+from headrace.errors import InvalidQuery, TableException
 from headrace.graph.relations import (
     AssignWatermark,
     Correlate,
@@ -146,6 +146,8 @@ def annotated(relation: Relation, taken: ChangelogMode = RETRACT, *, final: bool
     _visit(relation, order, set())
     needs[id(relation)] = _Needs(taken.updates_before, not taken.deletes_by_key)
     materialized: set[int] = set()
+    if isinstance(relation, Insert) and relation.conflict is not None:
+        _check_conflict(relation, _derive(relation.input, {}, None))
     # Readers come before what they read, so that all needs of a shared part are known.
     for each in reversed(order):
         own = needs[id(each)]
@@ -198,6 +200,8 @@ def _needs_of(
 ) -> _Needs:
     """What a relation needs of its input at a position."""
     below = relation.inputs[position]
+    if isinstance(relation, Insert) and relation.conflict is not None:
+        return _needs_of_sink(relation, kinds[id(below)], materialized)
     if kinds[id(below)].insert_only:
         return _Needs(whole_deletes=False)
     if isinstance(relation, Insert):
@@ -238,13 +242,37 @@ def _needs_materializing(relation: Insert, accepted: ChangelogMode) -> bool:
     return frozenset(key) not in upsert_keys(relation.input)
 
 
+def _check_conflict(relation: Insert, kinds: Kinds) -> None:
+    """ON CONFLICT means something only where a row replaces the one that had its key before.
+
+    `kinds` are the changes of the query while it runs: a sink that takes what comes takes no
+    updates of a query that only adds rows.
+    """
+    wanted = ChangelogMode(kinds.updates, kinds.updates, kinds.deletes, relation.primary_key)
+    accepted = accepted_changes(relation, wanted)
+    reason = None
+    if relation.primary_key is None:
+        reason = "it has no primary key"
+    elif not accepted.updates_after:
+        reason = "it only takes rows that are added"
+    elif accepted.updates_before:
+        reason = "it takes updates with the row before them, not by its key"
+    if reason is not None:
+        raise InvalidQuery(
+            f"ON CONFLICT is only for tables that are upserted: {'.'.join(relation.path)} is not, "
+            f"{reason}",
+            hint="leave ON CONFLICT out, or take one row of each key in the query, for example "
+            "with ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) = 1",
+        )
+
+
 def _check_accepted(relation: Insert, kinds: Kinds, accepted: ChangelogMode) -> None:
     refused = Kinds(
         kinds.updates and not accepted.updates_after, kinds.deletes and not accepted.deletes
     )
     if refused.insert_only:
         return
-    raise InvalidQuery(
+    raise TableException(
         f"table sink {'.'.join(relation.path)} does not support consuming {refused}, which are "
         f"produced by {operator_name(producer(relation.input))}",
         hint="write to a table that takes updates (one with a PRIMARY KEY whose connector upserts)"

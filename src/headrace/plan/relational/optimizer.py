@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from headrace.graph.relations import Relation
+from headrace.plan.relational.compute_join_keys import compute_join_keys
 from headrace.plan.relational.drop_idle_watermarks import drop_idle_watermarks
 from headrace.plan.relational.materialize_times import materialize_times
 from headrace.plan.relational.merge_projects import merge_projects
@@ -28,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     recognise_interval_joins,
     recognise_lookup_joins,
     recognise_window_joins,
+    compute_join_keys,  # of the joins that are left; the others have columns already
     materialize_times,  # the joins that are left are regular ones
     recognise_ranks,
     recognise_window_aggregates,

@@ -9,6 +9,7 @@ from headrace.core.expressions import (
     AggregateCall,
     Column,
     Expression,
+    Literal,
     columns_of,
     shifted,
 )
@@ -50,11 +51,31 @@ def _recognised(relation: Relation) -> Relation:
     windows = window_columns(relation.input)
     if windows is None or not _groups_by_window(relation, windows):
         return relation
+    relation = _without_window_in_grouping(relation, windows)
     roles = [_role(windows, key) for key in relation.keys]
     source = _merged_table(relation, windows, roles)
     if source is None:
         source = _Input(relation.input, None, None)
     return _window_aggregate(relation, windows, roles, source)
+
+
+def _without_window_in_grouping(relation: Aggregate, windows: WindowColumns) -> Aggregate:
+    """Every set has the window's columns: what GROUPING tells of them is a constant."""
+    bounds = windows.starts | windows.ends | windows.times
+
+    def told(argument: Expression) -> Expression:
+        of_window = isinstance(argument, Column) and argument.index in bounds
+        return Literal(argument.type.with_nullable(True), None) if of_window else argument
+
+    return replace(
+        relation,
+        calls=tuple(
+            replace(call, arguments=tuple(map(told, call.arguments)))
+            if call.function.kind == "grouping"
+            else call
+            for call in relation.calls
+        ),
+    )
 
 
 def _groups_by_window(relation: Aggregate, windows: WindowColumns) -> bool:

@@ -9,6 +9,7 @@ from pyspark.sql.functions import expr
 from headrace.core.expressions import AggregateCall, SortKey
 from headrace.core.logical_types import is_proctime
 from headrace.graph.relations import Aggregate, Deduplicate, Over, Rank
+from headrace.operators.table.expand import GroupingSets
 from headrace.spark.native.distinct_aggregates import DistinctGroups, gains
 from headrace.spark.native.expressions import column, written_call
 from headrace.spark.native.frames import Frames, ordering
@@ -17,7 +18,7 @@ from headrace.spark.native.types import NotNative, spark_type
 _RANKS = {"ROW_NUMBER": "row_number()", "RANK": "rank()", "DENSE_RANK": "dense_rank()"}
 
 
-def call_text(frames: Frames, call: AggregateCall) -> str:
+def call_text(frames: Frames, call: AggregateCall, over: str = "") -> str:
     """An aggregate call as Spark SQL, cast to the type Flink gives it."""
     if call.order:
         raise NotNative(f"the order within {call.function.name}")
@@ -27,14 +28,8 @@ def call_text(frames: Frames, call: AggregateCall) -> str:
         if not texts:
             raise NotNative("DISTINCT of whole rows")
         texts[0] = f"DISTINCT {texts[0]}"
-    text = written_call(call, texts, types)
-    if call.filter is not None:
-        text += f" FILTER (WHERE {frames.text(call.filter)})"
-    return text
-
-
-def typed_call(frames: Frames, call: AggregateCall) -> str:
-    return f"CAST({call_text(frames, call)} AS {spark_type(call.type)})"
+    chosen = "" if call.filter is None else f" FILTER (WHERE {frames.text(call.filter)})"
+    return written_call(call, texts, types, chosen + over)
 
 
 def aggregate(frames: Frames, relation: Aggregate) -> DataFrame:
@@ -55,7 +50,7 @@ def grouped(
     if not calls:
         return frame.select(*names).distinct().toDF(*map(column, range(len(keys))))
     results = [
-        expr(typed_call(frames, call)).alias(column(len(keys) + index))
+        expr(call_text(frames, call)).alias(column(len(keys) + index))
         for index, call in enumerate(calls)
     ]
     made = frame.groupBy(*names).agg(*results) if names else frame.agg(*results)
@@ -68,7 +63,8 @@ def _sets(
 ) -> DataFrame:  # fmt: skip
     """Each set on its own, united; Spark's own GROUPING SETS do not take a set twice."""
     parts = []
-    for chosen in grouping_sets:
+    told = GroupingSets(keys, grouping_sets)
+    for number, chosen in enumerate(grouping_sets):
         inner = [call for call in calls if call.function.kind != "grouping"]
         some = grouped(frames, frame, tuple(keys[at] for at in chosen), tuple(inner), None)
         texts = []
@@ -78,7 +74,7 @@ def _sets(
         given = iter(range(len(chosen), len(chosen) + len(inner)))
         for call in calls:
             if call.function.kind == "grouping":
-                texts.append(str(_grouping(call, keys, chosen)))
+                texts.append(str(told.value(call, number)))
             else:
                 texts.append(column(next(given)))
         outputs = [
@@ -94,15 +90,6 @@ def _sets(
     return first
 
 
-def _grouping(call: AggregateCall, keys: tuple[int, ...], chosen: tuple[int, ...]) -> int:
-    """GROUPING and GROUPING_ID: a bit for each column that is not part of the set."""
-    present = {keys[at] for at in chosen}
-    bits = 0
-    for argument in call.arguments:
-        bits = bits * 2 + (getattr(argument, "index", None) not in present)
-    return bits
-
-
 def over(frames: Frames, relation: Over) -> DataFrame:
     _check_order(relation, relation.order)
     frame = frames.frame(relation.input)
@@ -111,11 +98,11 @@ def over(frames: Frames, relation: Over) -> DataFrame:
     between = _frame_text(relation)
     added = []
     for index, call in enumerate(relation.calls):
+        if call.distinct:
+            raise NotNative("DISTINCT in OVER")
         bounds = "" if call.function.kind in ("rank", "offset") else between
-        text = call_text(frames, call)
-        if call.ignore_nulls:
-            text += " IGNORE NULLS"
-        text = f"CAST({text} OVER ({window}{bounds}) AS {spark_type(call.type)})"
+        nulls = " IGNORE NULLS" if call.ignore_nulls else ""
+        text = call_text(frames, call, f"{nulls} OVER ({window}{bounds})")
         added.append(f"{text} AS {column(width + index)}")
     return frame.selectExpr("*", *added)
 
@@ -138,14 +125,13 @@ def _frame_text(relation: Over) -> str:
     if not relation.order:
         return ""
     frame = relation.frame
-    rows = frame.unit == "rows"
+    if frame.has_distance:
+        raise NotNative("Spark's RANGE differs from Flink's at NULLs and at the ends of a type")
 
     def bound(size: int | None, way: str) -> str:
         if size is None:
             return f"UNBOUNDED {way}"
-        if size == 0:
-            return "CURRENT ROW"
-        return f"{size} {way}" if rows else f"INTERVAL '{size / 1000}' SECOND {way}"
+        return "CURRENT ROW" if size == 0 else f"{size} {way}"
 
     start, end = bound(frame.preceding, "PRECEDING"), bound(frame.following, "FOLLOWING")
     return f" {frame.unit.upper()} BETWEEN {start} AND {end}"

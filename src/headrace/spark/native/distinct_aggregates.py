@@ -16,7 +16,6 @@ from pyspark.sql.functions import expr
 from headrace.core.expressions import AggregateCall, Expression
 from headrace.spark.native.expressions import column, written_call
 from headrace.spark.native.frames import Frames
-from headrace.spark.native.types import spark_type
 
 _COUNT = "COUNT"
 _MERGED = frozenset({_COUNT, "SUM", "MIN", "MAX"})
@@ -86,26 +85,22 @@ class DistinctGroups:
 
     def _partial(self, call: AggregateCall) -> str:
         texts = [self._frames.text(each) for each in call.arguments]
-        text = written_call(call, texts, [each.type for each in call.arguments])
-        # Not cast: a sum may be too large for its type in a part, and not in the whole.
-        if call.filter is not None:
-            text += f" FILTER (WHERE {self._frames.text(call.filter)})"
-        return text
+        types = [each.type for each in call.arguments]
+        # A sum may wrap around in a part and back in the whole.
+        return written_call(call, texts, types, self._where(call.filter))
+
+    def _where(self, condition: Expression | None) -> str:
+        return "" if condition is None else f" FILTER (WHERE {self._frames.text(condition)})"
 
     def _result(self, at: int, call: AggregateCall) -> str:
         arguments = call.arguments if call.distinct else next(iter(self._distinct))
         names = self._distinct[arguments]
         conditions = [f"not_{names[0]} = 0"] if len(self._distinct) > 1 else []
+        if call.distinct and call.filter is not None:
+            conditions.append(self._flags[call.filter])
+        rows = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
         if call.distinct:
-            if call.filter is not None:
-                conditions.append(self._flags[call.filter])
-            text = written_call(call, names, [each.type for each in arguments])
-        elif call.function.name == _COUNT:
-            text = f"sum(p{at})"
-        else:
-            text = written_call(call, [f"p{at}"], [call.type])
-        if conditions:
-            text += f" FILTER (WHERE {' AND '.join(conditions)})"
+            return written_call(call, names, [each.type for each in arguments], rows)
         if call.function.name == _COUNT:
-            text = f"coalesce({text}, 0)"
-        return f"CAST({text} AS {spark_type(call.type)})"
+            return f"coalesce(sum(p{at}){rows}, 0L)"
+        return written_call(call, [f"p{at}"], [call.type], rows)

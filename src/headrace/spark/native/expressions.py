@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import cloudpickle
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 
 from headrace.core.expressions import (
+    ROWS_COUNTED,
     AggregateCall,
     Call,
     Column,
@@ -23,14 +25,28 @@ from headrace.core.expressions import (
 )
 from headrace.core.logical_types import INT, LogicalType, RowType
 from headrace.core.table_columns import from_arrow, to_arrow
+from headrace.core.user_code import RecordFailure, shown
+from headrace.errors import TypeMismatch
+from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.batched_calls import column_call
 from headrace.operators.table.compiled import Compiled, compiled_value
+from headrace.operators.table.opened import close_all, open_with, results_for, with_functions
 from headrace.operators.table.user_functions import FunctionContext
-from headrace.spark.native.types import NotNative, is_held_as_meant, literal_text, spark_type
+from headrace.runtime.brought_modules import bring
+from headrace.runtime.pickling import dumps_for_workers
+from headrace.spark.failures import reported
+from headrace.spark.native.types import (
+    NotHeld,
+    NotNative,
+    is_held_as_meant,
+    literal_text,
+    spark_type,
+)
 
 _numbers = itertools.count(1)
 _arrow_udf: Any = arrow_udf  # its overloads do not know what annotations say
 _OF_COLUMNS = ("pandas", "arrow")
+_CALL = "a native query"
 Evaluated = Callable[[Sequence[pa.Array]], pa.Array]
 
 
@@ -42,8 +58,15 @@ def column(index: int) -> str:
 class Expressions:
     """Writes expressions for one session and registers the functions that run in Python."""
 
-    def __init__(self, session: SparkSession):
+    def __init__(
+        self,
+        session: SparkSession,
+        job_parameters: Mapping[str, str],
+        modules: Sequence[str] = (),
+    ):
         self._session = session
+        self._context = FunctionContext(None, dict(job_parameters))
+        self._modules = tuple(modules)
         self._registered: dict[Expression, str] = {}
         self.in_python: list[str] = []
         """What does not run in the JVM, for `explain`."""
@@ -59,6 +82,8 @@ class Expressions:
             case Literal(type=type, value=value):
                 try:
                     return literal_text(value, type)
+                except NotHeld:
+                    raise
                 except NotNative:
                     return None
             case Call(function=function, arguments=arguments) if function.spark is not None:
@@ -88,7 +113,10 @@ class Expressions:
     def _register(self, moved: Expression, expression: Expression) -> str:
         name = f"headrace_python_{next(_numbers)}"
         types = {part.index: part.type for part in moved.walk() if isinstance(part, Column)}
-        body = _body(moved, [types[index] for index in sorted(types)] or [INT])
+        given = [types[index] for index in sorted(types)] or [INT]
+        body = _body(moved, given, self._context)
+        if self._modules:
+            body = _with_modules(body, self._modules)
         function = _arrow_udf(body, spark_type(expression.type))
         if not _is_deterministic(expression):
             function = function.asNondeterministic()
@@ -106,14 +134,18 @@ def written(
     return form.format(*texts)
 
 
-def written_call(call: AggregateCall, texts: Sequence[str], types: Sequence[LogicalType]) -> str:
-    """An aggregate function of texts; NotNative if Spark has none that means the same."""
+def written_call(
+    call: AggregateCall, texts: Sequence[str], types: Sequence[LogicalType], rows: str = ""
+) -> str:
+    """An aggregate function of texts, of the type Flink gives it; NotNative if Spark has none that
+    means the same. `rows` is what is said after it: FILTER (…), OVER (…)."""
     if call.user is not None or call.function.spark is None:
         raise NotNative(f"Spark has no {call.function.name}")
     text = written(call.function.spark, texts, types, call.type)
     if text is None:
         raise NotNative(f"Spark's {call.function.name} means something else")
-    return text
+    whole = text.replace(ROWS_COUNTED, rows) if ROWS_COUNTED in text else text + rows
+    return f"CAST({whole} AS {spark_type(call.type)})"
 
 
 def _is_deterministic(expression: Expression) -> bool:
@@ -124,24 +156,40 @@ def _is_deterministic(expression: Expression) -> bool:
     )
 
 
-def _body(expression: Expression, types: list[LogicalType]) -> Callable[..., Any]:
+def _body(
+    expression: Expression, types: list[LogicalType], context: FunctionContext
+) -> Callable[..., Any]:
     """What runs in a worker, on batches of columns."""
 
     # Made here, where the session's settings are known; it becomes code in the worker.
     value = compiled_value(expression, first=0)
 
     def evaluate(batches: Iterator[Any]) -> Iterator[pa.Array]:
-        value.open(FunctionContext(None))
-        made = _on_columns(expression) or _on_values(value, types)
-        try:
-            for columns in batches:
-                yield made(columns if isinstance(columns, tuple) else (columns,))
-        finally:
-            value.close()
+        with reported():
+            open_with((value,), context)
+            with session_time_zone(value.zone):
+                made = _on_columns(expression, value) or _on_values(value, types)
+            try:
+                for columns in batches:
+                    yield made(columns if isinstance(columns, tuple) else (columns,))
+            finally:
+                close_all((value,))
 
     # Spark reads from the annotations how the function wants its columns.
     taken: Any = Iterator[pa.Array] if len(types) == 1 else Iterator[tuple[pa.Array, ...]]
     evaluate.__annotations__ = {"batches": taken, "return": Iterator[pa.Array]}
+    return evaluate
+
+
+def _with_modules(body: Callable[..., Any], modules: tuple[str, ...]) -> Callable[..., Any]:
+    """The same, unpickled when its worker can import what the job brings along."""
+    pickled = dumps_for_workers(body)
+
+    def evaluate(batches: Iterator[Any]) -> Iterator[pa.Array]:
+        bring(modules)
+        yield from cloudpickle.loads(pickled)(batches)
+
+    evaluate.__annotations__ = body.__annotations__
     return evaluate
 
 
@@ -150,12 +198,34 @@ def _on_values(value: Compiled[Any], types: list[LogicalType]) -> Evaluated:
 
     def evaluated(parts: Sequence[pa.Array]) -> pa.Array:
         lists = [from_arrow(part, type) for part, type in zip(parts, types, strict=True)]
-        return to_arrow(value.each(zip(*lists, strict=True)), result)
+        rows = list(zip(*lists, strict=True))
+        results = results_for(value, rows, _CALL)
+        try:
+            return to_arrow(results, result)
+        except Exception as error:
+            raise _misfit(value, results, rows, error) from error
 
     return evaluated
 
 
-def _on_columns(expression: Expression) -> Evaluated | None:
+def _misfit(
+    value: Compiled[Any], results: list[Any], rows: list[tuple[Any, ...]], error: Exception
+) -> RecordFailure:
+    """The failure that names the first result which is not of the declared type."""
+    type, call = value.expressions[0].type, with_functions(_CALL, value)
+    for given, row in zip(results, rows, strict=True):
+        try:
+            to_arrow([given], type)
+        except Exception:
+            mismatch = TypeMismatch(
+                f"{shown(given)}, of type {given.__class__.__name__}, is no {type}",
+                hint="Let the function return what its result_type says, or change result_type.",
+            )
+            return RecordFailure(mismatch, call, row)
+    return RecordFailure(error, call)
+
+
+def _on_columns(expression: Expression, value: Compiled[Any]) -> Evaluated | None:
     """A function of columns alone, which can have Spark's own ones."""
     if not isinstance(expression, UserCall) or expression.function.style not in _OF_COLUMNS:
         return None
@@ -164,4 +234,11 @@ def _on_columns(expression: Expression) -> Evaluated | None:
         return None
     types = [argument.type for argument in expression.arguments]
     call = column_call(expression.function, types, expression.type)
-    return lambda parts: call([parts[at] for at in places], len(parts[0]))
+
+    def evaluated(parts: Sequence[pa.Array]) -> pa.Array:
+        try:
+            return call([parts[at] for at in places], len(parts[0]))
+        except Exception as error:
+            raise RecordFailure(error, with_functions(_CALL, value)) from error
+
+    return evaluated

@@ -5,7 +5,7 @@ Frames have columns c0, c1, …, so that the names a user chose may be anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -34,9 +34,16 @@ Rule = Callable[["Frames", Any], DataFrame]
 class Frames:
     """Lowers the relations of one query; shared parts are lowered once."""
 
-    def __init__(self, session: SparkSession, rules: dict[type[Relation], Rule]):
+    def __init__(
+        self,
+        session: SparkSession,
+        rules: dict[type[Relation], Rule],
+        job_parameters: Mapping[str, str] | None = None,
+        modules: Sequence[str] = (),
+    ):
+        """`modules`: where the query's functions find modules that were brought along."""
         self.session = session
-        self.expressions = Expressions(session)
+        self.expressions = Expressions(session, job_parameters or {}, modules)
         self._rules = {**_RULES, **rules}
         self._done: dict[int, tuple[Relation, DataFrame]] = {}
 
@@ -94,7 +101,10 @@ def frame_of_rows(
 ) -> DataFrame:
     """Rows in internal form as a frame."""
     ddl = ", ".join(f"{column(index)} {spark_type(type)}" for index, type in enumerate(types))
-    arrays = [to_arrow([row[index] for row in rows], type) for index, type in enumerate(types)]
+    try:
+        arrays = [to_arrow([row[index] for row in rows], type) for index, type in enumerate(types)]
+    except (OverflowError, pa.ArrowInvalid) as error:
+        raise NotNative(f"Spark cannot hold the rows: {error}") from error
     table = pa.table(dict(zip(map(column, range(len(types))), arrays, strict=True)))
     return session.createDataFrame(table, ddl)
 

@@ -40,13 +40,17 @@ _PLAIN: dict[type[LogicalType], str] = {
     BooleanType: "BOOLEAN", TinyIntType: "TINYINT", SmallIntType: "SMALLINT", IntType: "INT",
     BigIntType: "BIGINT", FloatType: "FLOAT", DoubleType: "DOUBLE", CharType: "STRING",
     VarCharType: "STRING", BinaryType: "BINARY", VarBinaryType: "BINARY", DateType: "DATE",
-    TimeType: "INT", YearMonthIntervalType: "INTERVAL MONTH",
+    TimeType: "INT", YearMonthIntervalType: "INT",
     DayTimeIntervalType: "INTERVAL DAY TO SECOND", NullType: "VOID",
 }  # fmt: skip
 
 
 class NotNative(Exception):
     """Why a query, or a part of it, cannot be left to Spark."""
+
+
+class NotHeld(NotNative):
+    """A value that no column of Spark's can hold, so that none of the query is left to it."""
 
 
 def spark_type(type: LogicalType) -> str:
@@ -75,9 +79,10 @@ def spark_type(type: LogicalType) -> str:
 
 
 def is_held_as_meant(type: LogicalType) -> bool:
-    """Whether Spark's functions see the value as Flink's do; TIME, for one, is a number there."""
+    """Whether Spark's functions see the value as Flink's do; TIME, for one, is a number there,
+    and so are months, which Spark does not give as columns."""
     match type:
-        case TimeType() | MultisetType():
+        case TimeType() | YearMonthIntervalType() | MultisetType():
             return False
         case TimestampType() | LocalZonedTimestampType():
             return type.precision <= MICROSECOND_DIGITS
@@ -109,6 +114,8 @@ def literal_text(value: Any, type: LogicalType) -> str:
         case DecimalType():
             return f"CAST('{value}' AS {spark_type(type)})"
         case TimestampType() | LocalZonedTimestampType() if type.precision > MICROSECOND_DIGITS:
+            if not -(2**63) <= value < 2**63:
+                raise NotHeld("a TIMESTAMP of nine digits is before 1678 or after 2262")
             return f"{value}L"
         case TimestampType():
             return f"TIMESTAMP_NTZ'{_wall_clock(value)}'"
@@ -160,6 +167,6 @@ _LITERALS: dict[type[LogicalType], Callable[[Any], str]] = {
     VarBinaryType: lambda value: f"X'{value.hex()}'",
     DateType: lambda value: f"date_from_unix_date({value})",
     TimeType: str,
-    YearMonthIntervalType: lambda value: f"INTERVAL '{value}' MONTH",
+    YearMonthIntervalType: lambda value: f"CAST({value} AS INT)",
     DayTimeIntervalType: _interval,
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core import logical_types as lt
-from headrace.core.expressions import AggregateFunction, Expression, SparkForm
+from headrace.core.expressions import ROWS_COUNTED, AggregateFunction, Expression, SparkForm
 from headrace.core.logical_types import BIGINT, DOUBLE, ArrayType, DecimalType, LogicalType
 from headrace.operators.functions import aggregates, collecting_aggregates, spread_aggregates
 from headrace.sql.functions import collecting_aggregates as collecting_rows
@@ -21,9 +21,11 @@ from headrace.sql.functions.parameters import (
     literal,
 )
 from headrace.sql.functions.row import FunctionRow, Signature, example, of, signature, type_of
+from headrace.sql.functions.spark_arithmetic import cut, wrapped, wrapping_sum
 from headrace.sql.functions.type_rules import MAX_PRECISION
 
 _MIN_SCALE = 6
+_DISTINCT = "DISTINCT "
 _COLUMN = of((1, 2, 4), lt.INT)
 """Examples of aggregates have columns, with the values of all rows, and constants."""
 
@@ -50,7 +52,13 @@ def _sum_in_spark(
     if isinstance(types[0], lt.FloatType):
         return None
     if isinstance(result, DecimalType):
-        return f"sum({_cast(texts[0], result.name())})"
+        return f"try_sum({_cast(texts[0], result.name())})"
+    if isinstance(result, lt.BigIntType):
+        if texts[0].startswith(_DISTINCT):
+            return wrapped(f"sum({_cast(texts[0], 'DECIMAL(38, 0)')}){ROWS_COUNTED}")
+        return wrapping_sum(texts[0])
+    if isinstance(result, lt.INTEGERS):
+        return cut(f"sum({texts[0]}){ROWS_COUNTED}", result)
     return f"sum({texts[0]})"
 
 
@@ -66,9 +74,9 @@ def _average_in_spark(
 
 
 def _cast(text: str, type: str) -> str:
-    distinct = text.startswith("DISTINCT ")
-    inner = text.removeprefix("DISTINCT ")
-    return f"{'DISTINCT ' if distinct else ''}CAST({inner} AS {type})"
+    distinct = text.startswith(_DISTINCT)
+    inner = text.removeprefix(_DISTINCT)
+    return f"{_DISTINCT if distinct else ''}CAST({inner} AS {type})"
 
 
 def _of_doubles(name: str) -> SparkForm:

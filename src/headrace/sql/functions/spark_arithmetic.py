@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from headrace.core import logical_types as lt
+from headrace.core.expressions import ROWS_COUNTED
 from headrace.core.logical_types import LogicalType
 from headrace.sql.functions.type_rules import as_decimal
 
@@ -16,6 +17,7 @@ Form = Callable[[Sequence[str], Sequence[LogicalType], LogicalType], str | None]
 _TRIED = {"+": "try_add", "-": "try_subtract", "*": "try_multiply"}
 _BITS = {lt.TinyIntType: 8, lt.SmallIntType: 16, lt.IntType: 32}
 _EXACT = (*lt.INTEGERS, lt.DecimalType)
+_LOW_HALF = "4294967295L"
 _LONGEST = 2000
 """Forms that repeat their arguments are not made of longer ones: nested, they would explode."""
 
@@ -63,9 +65,21 @@ def _wrapping(sign: str, texts: Sequence[str]) -> str | None:
     if len(left) + len(right) > _LONGEST:
         return None
     exact = f"(CAST({left} AS DECIMAL(19, 0)) {sign} CAST({right} AS DECIMAL(19, 0)))"
+    return f"coalesce({_TRIED[sign]}({left}, {right}), {wrapped(exact)})"
+
+
+def wrapped(exact: str) -> str:
+    """A whole decimal as the BIGINT with the same low bits."""
     low = f"pmod({exact} + 9223372036854775808BD, 18446744073709551616BD)"
-    wrapped = f"CAST({low} - 9223372036854775808BD AS BIGINT)"
-    return f"coalesce({_TRIED[sign]}({left}, {right}), {wrapped})"
+    return f"CAST({low} - 9223372036854775808BD AS BIGINT)"
+
+
+def wrapping_sum(text: str) -> str:
+    """The sum of BIGINTs, by halves of 32 bits, whose sums do not overflow: much quicker than
+    with decimals."""
+    low = f"sum({text} & {_LOW_HALF}){ROWS_COUNTED}"
+    high = f"sum(shiftright({text}, 32)){ROWS_COUNTED}"
+    return f"(shiftleft({high} + shiftright({low}, 32), 32) | ({low} & {_LOW_HALF}))"
 
 
 def divided(texts: Sequence[str], types: Sequence[LogicalType], result: LogicalType) -> str | None:
@@ -75,7 +89,10 @@ def divided(texts: Sequence[str], types: Sequence[LogicalType], result: LogicalT
     if isinstance(result, lt.DecimalType):
         return f"({' / '.join(_decimals(texts, types))})"
     if isinstance(result, lt.BigIntType):
-        return f"({left} div {right})"
+        if len(left) + len(right) > _LONGEST:
+            return None
+        # Only the least BIGINT by -1 overflows; what is divided by -1 is its negative.
+        return f"if({right} = -1, {_negative(left)}, {left} div {right})"
     if isinstance(result, lt.INTEGERS):
         return cut(f"({left} div {right})", result)
     if not isinstance(result, lt.DoubleType) or len(left) + len(right) > _LONGEST:
@@ -99,8 +116,12 @@ def negated(texts: Sequence[str], _types: Sequence[LogicalType], result: Logical
     if isinstance(result, (*lt.APPROXIMATE, lt.DecimalType)):
         return f"(- {texts[0]})"
     if isinstance(result, lt.BigIntType):
-        # Only the least BIGINT has no negative, and wraps around to itself.
-        return f"coalesce(try_subtract(0L, {texts[0]}), {texts[0]})"
+        return _negative(texts[0])
     return (
         cut(f"(- CAST({texts[0]} AS BIGINT))", result) if isinstance(result, lt.INTEGERS) else None
     )
+
+
+def _negative(text: str) -> str:
+    """Only the least BIGINT has no negative, and wraps around to itself."""
+    return f"coalesce(try_subtract(0L, {text}), {text})"

@@ -30,6 +30,8 @@ from headrace.plan.relational.equi import equi_condition
 from headrace.table.lowering.keyed import window_zone
 from headrace.table.lowering.lowering import Lowering
 
+_BUNCHES = "table.exec.interval-join.min-cleanup-interval"
+
 
 def _keyed(
     lowering: Lowering, relation: Pair, left: tuple[Expression, ...], right: tuple[Expression, ...]
@@ -80,6 +82,7 @@ def interval_join(lowering: Lowering, relation: IntervalJoin) -> int:
         (relation.left_time, relation.right_time) if by_event_time else None,
         relation.lower, relation.upper, relation.condition,
         null_safe=(False,) * len(relation.left_keys), time=lowering.time_column(relation),
+        bunch_ms=lowering.settings.duration_ms(_BUNCHES) or 0,
     )  # fmt: skip
     return lowering.operator("IntervalJoin", inputs, operator)
 

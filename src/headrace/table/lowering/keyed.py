@@ -9,7 +9,7 @@ from headrace.core.logical_types import (
     is_rowtime,
     is_time_attribute,
 )
-from headrace.errors import InvalidQuery, Unsupported
+from headrace.errors import InvalidQuery, TableException, Unsupported
 from headrace.graph.relations import (
     Aggregate,
     Deduplicate,
@@ -213,7 +213,7 @@ def _temporal_sort(lowering: Lowering, relation: Sort, node: int) -> int:
     types = relation.input.types
     first = relation.keys[0]
     if not is_time_attribute(types[first.column]) or not first.ascending or relation.offset:
-        raise InvalidQuery(
+        raise TableException(
             "ORDER BY of a stream must begin with a time attribute, ascending",
             hint="Order by the row's time first, add LIMIT, or run in BATCH mode.",
         )

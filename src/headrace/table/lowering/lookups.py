@@ -24,6 +24,7 @@ from headrace.operators.table.lookup_cache import (
     PartialCacheOptions,
     RetryOptions,
 )
+from headrace.operators.table.user_functions import FunctionContext
 
 
 def cache_options(relation: LookupJoin) -> PartialCacheOptions | FullCacheOptions | None:
@@ -54,8 +55,12 @@ class ShapedLookup:
         opening = getattr(self._lookup, "open", None)
         if opening is not None:
             opening()
+        for _, step in self._steps:
+            step.open(FunctionContext(None))
 
     def close(self) -> None:
+        for _, step in self._steps:
+            step.close()
         closing = getattr(self._lookup, "close", None)
         if closing is not None:
             closing()

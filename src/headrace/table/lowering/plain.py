@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from headrace.core.expressions import Call
+from dataclasses import replace
+
+from headrace.core.expressions import Call, Column, Expression, rewritten
 from headrace.core.source import CollectionSpec, FrameSpec, OnDriver
 from headrace.errors import Unsupported
 from headrace.graph.nodes import SinkNode
@@ -104,8 +106,30 @@ def project(lowering: Lowering, relation: Project) -> int:
     condition = None
     if isinstance(below, Filter):
         condition, below = below.condition, below.input
-    operator = CalcOperator(relation.expressions, condition)
+    expressions = relation.expressions
+    mode = lowering.mode(below)
+    if mode.deletes_by_key:
+        expressions = _where_only_keys_are_sure(expressions, mode.key or ())
+    operator = CalcOperator(expressions, condition)
     return lowering.operator("Calc", (lowering.node(below),), operator)
+
+
+def _where_only_keys_are_sure(
+    expressions: tuple[Expression, ...], key: tuple[int, ...]
+) -> tuple[Expression, ...]:
+    """A deletion may have only the key's columns filled: any other may be NULL, whatever its
+    declaration says, and so may what is made of it."""
+
+    def unsure(part: Expression) -> Expression:
+        if isinstance(part, Column):
+            sure = part.index in key
+        else:
+            sure = not any(each.type.nullable for each in part.inputs)
+        if sure or part.type.nullable:
+            return part
+        return replace(part, type=replace(part.type, nullable=True))
+
+    return tuple(rewritten(expression, unsure) for expression in expressions)
 
 
 def filter(lowering: Lowering, relation: Filter) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.core.logical_types import RowType
 from headrace.core.operator import Batch, Operator
-from headrace.core.table_values import changed_row_maker, nullable, row_maker, to_python
+from headrace.core.table_values import IN_STREAMS, changed_row_maker, nullable, row_maker, to_python
 
 ROWS, TUPLES, CHANGES, RETRACTIONS, VALUES = "rows", "tuples", "changes", "retractions", "values"
 _NANOS_PER_MS = 1_000_000
@@ -33,13 +33,13 @@ class StreamRecords(Operator):
 
     def _converter(self) -> Callable[[tuple[Any, ...]], Any]:
         if self.form == CHANGES:
-            return changed_row_maker(self.row)
-        make = row_maker(self.row)
+            return changed_row_maker(self.row, IN_STREAMS)
+        make = row_maker(self.row, IN_STREAMS)
         if self.form == ROWS:
             return lambda row: make(row[1:])
         if self.form == RETRACTIONS:
             return lambda row: (_ADDED[row[0]], make(row[1:]))
-        parts = [nullable(to_python(type)) for type in self.row.types]
+        parts = [nullable(to_python(type, IN_STREAMS)) for type in self.row.types]
         if self.form == VALUES:
             return lambda row: parts[0](row[1])
         return lambda row: tuple([part(value) for part, value in zip(parts, row[1:], strict=True)])

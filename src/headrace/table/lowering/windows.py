@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
-from headrace.core.expressions import Column, Expression
-from headrace.core.logical_types import is_proctime
+from headrace.core.expressions import AggregateCall, Column, Expression, Literal
+from headrace.core.logical_types import INT, is_proctime
 from headrace.graph.relations import Window, WindowAggregate, WindowTable
 from headrace.operators.table.calc import CalcOperator
 from headrace.operators.table.count_window import CountWindowOperator
@@ -23,6 +24,7 @@ from headrace.operators.table.window_aggregate import (
 )
 from headrace.operators.table.window_spec import WindowSpec
 from headrace.operators.table.window_table import SessionTableOperator, WindowTableOperator
+from headrace.sql import functions
 from headrace.table.lowering.keyed import window_zone
 from headrace.table.lowering.lowering import Lowering
 
@@ -68,38 +70,67 @@ def window_aggregate(lowering: Lowering, relation: WindowAggregate) -> int:
     made = lowering.operator("WindowAggregate", (keyed,), _aggregation(lowering, relation))
     if relation.grouping_sets is None:
         return made
-    # The number of the grouping set is no column of the result.
+    return lowering.operator("Calc", (made,), CalcOperator(_shown(relation, grouping)))
+
+
+def _shown(relation: WindowAggregate, grouping: GroupingSets) -> tuple[Expression, ...]:
+    """The number of the grouping set is no column of the result, but what GROUPING tells of it."""
+    number = Column(INT.not_null(), len(relation.keys))
+    calls = relation.calls
+    results = itertools.count(len(relation.keys) + 1)
     shown: list[Expression] = []
     for at, field in enumerate(relation.schema):
-        shown.append(Column(field.type, at if at < len(relation.keys) else at + 1))
-    return lowering.operator("Calc", (made,), CalcOperator(tuple(shown)))
+        place = at - len(relation.keys)
+        if place < 0:
+            shown.append(Column(field.type, at))
+        elif place < len(calls) and calls[place].function.kind == "grouping":
+            shown.append(_told_by_set(calls[place], number, grouping))
+        else:
+            shown.append(Column(field.type, next(results)))
+    return tuple(shown)
+
+
+def _told_by_set(call: AggregateCall, number: Column, grouping: GroupingSets) -> Expression:
+    """The value a call has in the groups of the set with that number."""
+    equals, case = functions.find("EQUALS"), functions.find("CASE")
+    assert equals is not None
+    assert case is not None
+    told = [Literal(call.type, grouping.value(call, at)) for at in range(len(grouping.sets))]
+    *branches, otherwise = told
+    if not branches:
+        return otherwise
+    arguments: list[Expression] = []
+    for at, value in enumerate(branches):
+        arguments += [equals.bind([number, Literal(number.type, at)]), value]
+    return case.bind([*arguments, otherwise])
 
 
 def _aggregation(lowering: Lowering, relation: WindowAggregate) -> WindowAggregateBase:
     types = relation.input.types
+    calls = tuple(call for call in relation.calls if call.function.kind != "grouping")
     retracts = lowering.retracts(relation.input)
     zone = window_zone(lowering, relation.input)
     if relation.window is None:
         assert relation.window_columns is not None
         return AttachedAggregateOperator(
-            relation.calls, relation.window_columns, properties=relation.properties,
+            calls, relation.window_columns, properties=relation.properties,
             retracts=retracts, zone=zone,
             event_time=not any(is_proctime(type) for type in types),
         )  # fmt: skip
     assert relation.time is not None
     spec = _spec(relation.window)
     if relation.window.kind in _COUNTED:
-        return CountWindowOperator(relation.calls, spec)  # type: ignore[return-value]
+        return CountWindowOperator(calls, spec)  # type: ignore[return-value]
     time = None if is_proctime(types[relation.time]) else relation.time
     emit = _emit_options(lowering)
     if relation.legacy and (retracts or emit != EmitOptions()):
         return GroupWindowOperator(
-            relation.calls, spec, time=time, properties=relation.properties, emit=emit,
+            calls, spec, time=time, properties=relation.properties, emit=emit,
             retracts=retracts, zone=zone, **lowering.changes(relation),
         )  # fmt: skip
     make = _SHARED[relation.window.kind]
     operator: WindowAggregateBase = make(
-        relation.calls, spec, time=time, properties=relation.properties, retracts=retracts,
+        calls, spec, time=time, properties=relation.properties, retracts=retracts,
         zone=zone,
     )  # fmt: skip
     return operator

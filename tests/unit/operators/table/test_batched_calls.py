@@ -11,6 +11,7 @@ import pytest
 
 from headrace.core.expressions import Column, Expression, UserCall, UserFunction
 from headrace.core.logical_types import BIGINT, BOOLEAN, DOUBLE, STRING, RowType
+from headrace.core.user_code import RecordFailure
 from headrace.errors import TypeMismatch, UserFunctionFailed
 from headrace.operators.table.awaited_calls import AwaitedCalls, session_awaited_calls
 from headrace.operators.table.batched_calls import BatchAccumulator, is_batched, stages
@@ -110,16 +111,19 @@ def test_a_call_that_fails_is_made_again(retries: int) -> None:
     function = Failing()
     with session_awaited_calls(AwaitedCalls(retries=retries, delay_ms=1)):
         compiled = compiled_value(call(function, A, style="async"))
-    with pytest.raises(ConnectionError, match="down"):
+    with pytest.raises(RecordFailure, match="down") as raised:
         compiled.each(ROWS[:1])
+    assert isinstance(raised.value.error, ConnectionError)
+    assert raised.value.record == ROWS[0][1:2]
     assert function.calls == 1 + retries
 
 
 def test_a_call_has_its_time_with_all_attempts() -> None:
     with session_awaited_calls(AwaitedCalls(timeout_ms=20, retries=1000, delay_ms=1)):
         compiled = compiled_value(call(Failing(), A, style="async"))
-    with pytest.raises(UserFunctionFailed, match=r"took longer than 0\.02 seconds"):
+    with pytest.raises(RecordFailure, match=r"took longer than 0\.02 seconds") as raised:
         compiled.each(ROWS[:1])
+    assert isinstance(raised.value.error, UserFunctionFailed)
 
 
 def test_settings_of_calls_travel() -> None:
@@ -153,7 +157,7 @@ def test_after_a_failure_no_call_goes_on() -> None:
     function = Mixed()
     with session_awaited_calls(AwaitedCalls(retries=0)):
         compiled = compiled_value(call(function, A, style="async"))
-    with pytest.raises(ConnectionError, match="down"):
+    with pytest.raises(RecordFailure, match="down"):
         compiled.each(ROWS)
     assert len(function.ended) == len(ROWS)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -51,8 +52,8 @@ def test_outer_joins_pad_when_no_partner_can_come_any_more():
     driven = Timed(join("full"))
     driven.left(row("a", 100))
     driven.right(row("a", 200))
-    assert driven.watermark(117) == []
-    assert driven.watermark(118) == [("a", 100, None, None)]
+    assert driven.watermark(110) == []
+    assert driven.watermark(111) == [("a", 100, None, None)]
     assert driven.finish() == [(None, None, "a", 200)]
 
 
@@ -73,6 +74,85 @@ def test_late_rows_meet_who_is_remembered_and_are_padded_at_once():
     assert driven.left(row("a", 95)) == [("a", 95, None, None)]
 
 
+def test_rows_may_be_forgotten_in_bunches():
+    driven = Timed(join("left", bunch_ms=7))
+    driven.left(row("a", 100))
+    assert driven.watermark(117) == []
+    assert driven.watermark(118) == [("a", 100, None, None)]
+
+
+@pytest.mark.parametrize("bounds", [(5, -10), (0, -1), (-5, -10), (10, 5)])
+@pytest.mark.parametrize("kind", ["inner", "left", "right", "full"])
+def test_an_empty_interval_pads_outer_rows_at_once_and_ends(kind, bounds):
+    driven = Timed(join(kind, *bounds))
+    left, right = ("a", 100, None, None), (None, None, "a", 100)
+    assert driven.left(row("a", 100)) == ([left] if kind in ("left", "full") else [])
+    assert driven.right(row("a", 100)) == ([right] if kind in ("right", "full") else [])
+    assert driven.watermark(200) == []
+    assert driven.finish() == []
+    assert driven.harness.timers() == []
+
+
+STEPS = [
+    (10, 0), (12, 1), (30, 1), (11, 0), (12, 0), (29, 0), (20, 1), (40, 0), (33, 0), (34, 1),
+    (28, 0), (60, None), (41, 0), (36, 1), (61, 1),
+]  # fmt: skip
+"""Times and sides of rows, many of them late: the watermark is the latest time so far."""
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "joined"),
+    [
+        (-2, 2, [(0, 1), (5, 2)]),
+        (-5, 0, []),
+        (0, 0, []),
+        (-1, 1, [(5, 2)]),
+        (5, 10, []),  # row 9 would meet row 5, which is just forgotten
+    ],
+)
+@pytest.mark.parametrize("kind", ["inner", "left", "right", "full"])
+def test_late_rows_meet_whom_flink_still_remembers(kind, lower, upper, joined):
+    """Which rows join was found by running the same steps on Flink."""
+    driven = Timed(IntervalJoinOperator(kind, (3, 3), (1, 1), lower, upper))
+    reached = 0
+    for number, (time, side) in enumerate(STEPS):
+        if side is not None:
+            driven.harness.send(row("a", time, number), side=side)
+        if time > reached:
+            driven.harness.advance_watermark(reached := time)
+    driven.harness.finish()
+    found = [(made[3], made[6]) for made in driven.harness.take_outputs()]
+    expected = list(joined)
+    for outer, side in (("left", 0), ("right", 1)):
+        if kind in (outer, "full"):
+            met = {pair[side] for pair in joined}
+            alone = [n for n, (_, of) in enumerate(STEPS) if of == side and n not in met]
+            expected += [(n, None) if side == 0 else (None, n) for n in alone]
+    assert Counter(found) == Counter(expected)
+
+
+def test_a_row_is_late_for_rows_that_are_past_though_still_there():
+    driven = Timed(join("inner", -2, 2, bunch_ms=50))
+    driven.right(row("a", 100))
+    driven.watermark(110)
+    assert driven.left(row("b", 108)) == []  # by now the other side's rows up to 107 are past
+    assert driven.left(row("a", 101)) == []
+    driven = Timed(join("inner", -2, 2, bunch_ms=50))
+    driven.right(row("a", 100))
+    driven.watermark(110)
+    assert driven.left(row("a", 101)) == [("a", 101, "a", 100)]
+
+
+def test_waiting_for_the_clock_ends_with_a_batch():
+    operator = IntervalJoinOperator("left", (1, 1), None, -5, 10)
+    driven = Paired(operator, processing_time=1000)
+    harness = driven.harness
+    harness._plan = replace(harness._plan, batch=True)
+    harness.restore(harness.snapshot())
+    driven.left(I("a"))
+    assert driven.finish() == ["+I[a, NULL]"]
+
+
 def test_a_condition_and_a_null_key():
     driven = Timed(join("left", condition=less_than(1, 3)))
     driven.left(row("a", 100), row(None, 100))
@@ -87,8 +167,8 @@ def test_by_the_clock():
     driven.clock(1010)
     assert driven.right(I("a")) == ["+I[a, a]"]
     driven.left(I("b"))
-    assert driven.clock(1027) == []
-    assert driven.clock(1028) == ["+I[b, NULL]"]
+    assert driven.clock(1020) == []
+    assert driven.clock(1021) == ["+I[b, NULL]"]
 
 
 def test_a_row_without_a_time_is_refused():
@@ -99,7 +179,8 @@ def test_a_row_without_a_time_is_refused():
 
 def test_results_may_lie_behind_the_watermark():
     assert join("inner").watermark_delay_ms == 10
-    assert join("left").watermark_delay_ms == 10 + 7 + 1
+    assert join("left").watermark_delay_ms == 10 + 1
+    assert join("left", bunch_ms=7).watermark_delay_ms == 10 + 7 + 1
 
 
 def test_state_is_empty_when_all_has_passed():

@@ -99,6 +99,69 @@ def test_some_time_preceding():
     assert results(driven.finish()) == [("9", "9")]
 
 
+@pytest.mark.parametrize(
+    ("unit", "preceding", "found"),
+    [
+        ("range", 5, "10:10 12:22 30:30 40:40 60:60 61:121"),
+        ("range", None, "10:10 12:22 30:52 40:92 60:152 61:213"),
+        ("rows", 1, "10:10 12:22 30:42 40:70 60:100 61:121"),
+    ],
+)
+def test_rows_behind_the_time_of_their_key_are_dropped_and_counted(unit, preceding, found):
+    driven = rowtime(unit=unit, preceding=preceding)
+    late = late_steps(driven, "xxxxxxxxxxxxxxx")
+    assert late == found.split()
+    assert driven.counter("numLateRecordsDropped") == 9
+
+
+RANGE_OF_KEYS = (
+    "a10:10 b12:12 b30:30 a11:11 a12:23 a29:29 a40:40 b34:34 t60:60 b36:36 a41:41 b61:61"
+)
+ROWS_OF_KEYS = "a10:10 b12:12 b30:42 a11:21 a12:23 a29:41 a40:69 b34:64 t60:60 b36:70 a41:81 b61:97"
+
+
+@pytest.mark.parametrize(
+    ("unit", "preceding", "found", "dropped"),
+    [
+        ("range", 5, RANGE_OF_KEYS, 3),
+        ("range", None, "a10:10 b12:12 b30:42 a40:50 t60:60 b61:103", 9),
+        ("rows", 1, ROWS_OF_KEYS, 3),
+    ],
+)
+def test_a_late_row_of_a_key_without_later_rows_counts_for_bounded_frames(
+    unit, preceding, found, dropped
+):
+    driven = rowtime(unit=unit, preceding=preceding)
+    assert sorted(late_steps(driven, "abbaaabaabatabb", named=True)) == sorted(found.split())
+    assert driven.counter("numLateRecordsDropped") == dropped
+
+
+def late_steps(driven, keys, named=False):
+    """Rows of these keys, many of them late, with a watermark after each; found on Flink."""
+    reached = 0
+    steps = (10, 12, 30, 11, 12, 29, 20, 40, 33, 34, 28, 60, 41, 36, 61)
+    for key, time in zip(keys, steps, strict=True):
+        driven.harness.send(at(key, time, time))
+        reached = max(reached, time)
+        driven.harness.advance_watermark(reached)
+    driven.harness.finish()
+    return [f"{row[1] if named else ''}{row[2]}:{row[4]}" for row in driven.harness.take_outputs()]
+
+
+def test_a_row_before_the_time_up_to_which_a_frame_was_tidied_is_dropped():
+    driven = rowtime(unit="range", preceding=10)
+    driven.send(at("a", 1, 100), at("a", 2, 108))
+    driven.watermark(119)
+    assert driven.send(at("a", 7, 115)) == []
+    assert driven.counter("numLateRecordsDropped") == 1
+    driven.send(at("a", 9, 117))
+    assert results(driven.watermark(120)) == [("9", "11")]
+    driven.watermark(200)
+    for name in ("kept", "frame-rows", "reached", "tidied-at", "waiting-rows"):
+        assert driven.harness.state_of(name) == {}
+    assert driven.harness.timers() == []
+
+
 def test_ranks_and_earlier_rows():
     lag_two = special("LAG", "offset", Column(INT, 1), Literal(INT, 2), Literal(INT, -1))
     calls = [NUMBER, *SUM, LAG, lag_two, special("RANK", "rank"), special("DENSE_RANK", "rank")]

@@ -12,6 +12,7 @@ from headrace.core.expressions import (
     ScalarFunction,
     TableCall,
     TableFunction,
+    UserCall,
     UserFunction,
 )
 from headrace.core.logical_types import INT, STRING, DateType, Field
@@ -64,6 +65,22 @@ def test_a_failing_expression_names_its_row():
     driven = Driven(CalcOperator(None, at_least(1, 10)))
     with pytest.raises(HeadraceError, match="a filter"):
         driven.send(I("a", "x"))
+
+
+def test_a_function_that_fails_is_called_once_for_each_row_and_named(tmp_path):
+    seen = tmp_path / "seen"
+
+    class Strict:
+        def eval(self, value):
+            with seen.open("a") as file:  # it is a copy that is called
+                file.write(f"{value} ")
+            return value + 1
+
+    call = UserCall(INT, UserFunction("strict", Strict()), (Column(INT, 1),))
+    driven = Driven(CalcOperator([call]))
+    with pytest.raises(HeadraceError, match=r"in a projection with strict\(\) of operator"):
+        driven.send(I("b", 1), I("a", "x"), I("c", 3))
+    assert seen.read_text() == "1 x "
 
 
 def split(text):

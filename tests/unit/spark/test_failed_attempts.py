@@ -1,0 +1,136 @@
+"""Which failures Spark's further attempts at a task repeat without running it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from headrace.core.user_code import RecordFailure
+from headrace.errors import (
+    CorruptState,
+    HeadraceError,
+    SourceUnavailable,
+    StateAccessError,
+    TypeMismatch,
+    UserFunctionFailed,
+)
+from headrace.origin import Origin
+from headrace.spark import fail_fast, failed_attempts
+from headrace.spark.failed_attempts import fails_again
+from headrace.spark.failures import WorkerFailure, from_spark, reported
+
+LINE = Origin("job.py", 3)
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "again"),
+    [
+        (UserFunctionFailed("x", origin=LINE), ValueError(), True),
+        (UserFunctionFailed("x", origin=LINE), ConnectionError("the user's own call"), True),
+        (UserFunctionFailed("x"), ValueError("in a function without a file"), True),
+        (UserFunctionFailed("x"), OSError("a disk that headrace writes to"), False),
+        (UserFunctionFailed("x"), MemoryError(), False),
+        (TypeMismatch("x"), None, True),
+        (StateAccessError("x"), None, True),
+        (SourceUnavailable("x"), None, False),
+        (CorruptState("x"), None, False),
+    ],
+)
+def test_what_fails_again_the_same_way(
+    error: HeadraceError, cause: Exception | None, again: bool
+) -> None:
+    assert fails_again(error, cause) is again
+
+
+class Task:
+    """Stands for the attempt at a task that this process works on."""
+
+    def __init__(self, root: Path, patch: pytest.MonkeyPatch):
+        self.attempt, self.stage = 0, 5
+        self.runs = 0
+        context = SimpleNamespace(
+            attemptNumber=lambda: self.attempt,
+            stageId=lambda: self.stage,
+            partitionId=lambda: 1,
+            getLocalProperty=lambda _name: "group",
+        )
+        patch.setattr(failed_attempts, "TaskContext", SimpleNamespace(get=lambda: context))
+        patch.setattr(
+            failed_attempts, "SparkFiles", SimpleNamespace(_root_directory=str(root))
+        )  # fmt: skip
+
+    def run(self, error: Exception | None) -> None:
+        with reported():
+            self.runs += 1
+            if error is not None:
+                raise RecordFailure(error, "map", 7)
+
+
+@pytest.fixture
+def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
+    return Task(tmp_path, monkeypatch)
+
+
+def test_further_attempts_say_the_same_and_run_nothing(task: Task) -> None:
+    with pytest.raises(WorkerFailure) as first:
+        task.run(ValueError("two"))
+    task.attempt = 1
+    with pytest.raises(WorkerFailure) as second:
+        task.run(None)
+    assert task.runs == 1
+    for raised in (first.value, second.value):
+        error = from_spark(raised)
+        assert type(error) is UserFunctionFailed
+        assert "ValueError: two" in error.message
+        assert "record: 7" in error.message
+
+
+def test_a_job_that_starts_again_runs_its_tasks(task: Task) -> None:
+    with pytest.raises(WorkerFailure):
+        task.run(ValueError("two"))
+    task.stage = 6
+    task.run(None)
+    task.attempt = 1
+    task.run(None)
+    assert task.runs == 3
+
+
+def test_what_may_pass_is_tried_again(task: Task) -> None:
+    with pytest.raises(WorkerFailure), reported():
+        raise SourceUnavailable("the disk is away")
+    task.attempt = 1
+    task.run(None)
+    assert task.runs == 1
+
+
+def test_the_driver_ends_a_job_by_the_note_of_its_task(task: Task, tmp_path: Path) -> None:
+    folder = failed_attempts.folder_of_notes(str(tmp_path))
+    ended: list[HeadraceError] = []
+    seen, done = threading.Event(), threading.Event()
+
+    def end(error: HeadraceError) -> None:
+        ended.append(error)
+        seen.set()
+
+    def watch(group: str, known: set[Any]) -> threading.Thread:
+        thread = threading.Thread(
+            target=fail_fast._watch, args=(folder, known, lambda: group, end, done)
+        )
+        thread.start()
+        return thread
+
+    others = watch("another group", set())
+    mine = watch("group", set())
+    with pytest.raises(WorkerFailure):
+        task.run(ValueError("two"))
+    assert seen.wait(20)
+    restarted = watch("group", set(failed_attempts.notes_of(folder, None)))
+    assert not restarted.join(0.3)
+    done.set()
+    for thread in (others, mine, restarted):
+        thread.join()
+    assert [error.message.partition("\n")[0] for error in ended] == ["ValueError: two"]
