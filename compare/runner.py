@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import time
-import traceback
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -69,7 +68,7 @@ def _run_case(case: Case, settings: dict[str, str]) -> dict[str, Any]:
         outcome = {"refused": session.stage}
         if type(error).__module__ == "builtins":
             outcome["error"] = type(error).__name__
-        said = "".join(traceback.format_exception(error))[-3000:]
+        said = f"{type(error).__name__}: {error}"[:4000]
     finally:
         session.close()
     return {"outcome": outcome, "said": said}
