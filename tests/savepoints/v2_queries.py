@@ -77,7 +77,7 @@ JOINS = {
     "anti join": """SELECT k, n FROM accounts a WHERE NOT EXISTS
         (SELECT 1 FROM payments p WHERE p.k = a.k)""",
     "interval join": """SELECT o.k, o.n, p.n FROM orders o FULL JOIN payments p ON o.k = p.k
-        AND p.ts BETWEEN o.ts - INTERVAL '2' SECOND AND o.ts + INTERVAL '5' SECOND""",
+        AND p.ts BETWEEN o.ts - INTERVAL '2' SECOND AND o.ts + INTERVAL '9' SECOND""",
     "temporal join": """SELECT o.k, o.n, p.v FROM orders o LEFT JOIN
         prices FOR SYSTEM_TIME AS OF o.ts AS p ON o.k = p.k""",
 }  # fmt: skip
