@@ -103,7 +103,8 @@ def _window_case(case: Case, lines: list[str]) -> Case:
     function = case["function"] if case["function"] == "reduce" else "window.start, window.end"
     steps = [_step(each) for each in (*case["steps"], _LAST)]
     steps += [{"expect": _told("pane", lines)}, {"expect_late": _told("late", lines)}]
-    config = {**parts, "function": function}
+    usual = {"trigger": {"type": "event_time"}, "lateness_ms": 0}
+    config = {**usual, **parts, "function": function}
     return {"id": case["id"], "kind": "operator", "config": config, "steps": steps}
 
 
