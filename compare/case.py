@@ -50,10 +50,12 @@ class Session:
         from pyflink.common import Configuration
         from pyflink.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 
-        configuration = Configuration()
-        for key, value in self._settings.items():
-            configuration.set_string(key, value)
-        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env = StreamExecutionEnvironment.get_execution_environment()
+        if self._settings:
+            configuration = Configuration()
+            for key, value in self._settings.items():
+                configuration.set_string(key, value)
+            env.configure(configuration)  # after the environment has chosen to be a local one
         env.set_parallelism(1)
         if mode == BATCH:
             env.set_runtime_mode(RuntimeExecutionMode.BATCH)

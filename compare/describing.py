@@ -29,6 +29,13 @@ def describe(value: Any) -> str:
     return kind.__name__ if " at 0x" in text else f"{kind.__name__} {text}"
 
 
+def describe_error(error: Exception) -> str:
+    """The class of Python's own that catches an error; none if only Exception does."""
+    own = (kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
+    name = next(own).__name__
+    return "" if name == "Exception" else name
+
+
 def describe_row(row: Any) -> str:
     """A change: its kind and its values."""
     return f"{row.get_row_kind()} {_fields(row)}".rstrip()

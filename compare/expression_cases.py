@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from compare.case import NOTHING, PLANNING, RUNNING, Case, Outcome, Session, Setting, plans
-from compare.describing import describe
+from compare.describing import describe, describe_error
 
 if TYPE_CHECKING:
     from pyflink.table import StreamTableEnvironment
@@ -93,5 +93,4 @@ def value_of(text: str, names: dict[str, object]) -> str:
     try:
         return describe(eval(text, names))
     except Exception as error:
-        kind = type(error)
-        return f"raises {kind.__name__}" if kind.__module__ == "builtins" else "raises"
+        return f"raises {describe_error(error)}".rstrip()

@@ -62,3 +62,4 @@ BOOLEANS = (Kind("BOOLEAN", ("TRUE", "FALSE")),)
 
 PLAIN = (*BOOLEANS, *NUMBERS, *TEXTS, *BINARIES, *TIMES)
 EVERY = (*PLAIN, *INTERVALS, *COLLECTIONS)
+COLUMNS = (*PLAIN, *COLLECTIONS)  # Flink's grammar has no column of an interval

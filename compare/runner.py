@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import time
-import traceback
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -22,6 +21,7 @@ sys.path.insert(0, ROOT)  # for this process, and below for those that the engin
 os.environ["PYTHONPATH"] = ROOT
 
 from compare.case import Case, Outcome, Session  # noqa: E402
+from compare.describing import describe_error  # noqa: E402
 from compare.peer_cluster import shared_cluster  # noqa: E402
 from compare.themes import cases_of  # noqa: E402
 
@@ -67,9 +67,9 @@ def _run_case(case: Case, settings: dict[str, str]) -> dict[str, Any]:
         outcome = {"endless": "yes"}
     except Exception as error:
         outcome = {"refused": session.stage}
-        if type(error).__module__ == "builtins":
-            outcome["error"] = type(error).__name__
-        said = "".join(traceback.format_exception(error))[-3000:]
+        if name := describe_error(error):
+            outcome["error"] = name
+        said = f"{type(error).__name__}: {error}"[:4000]
     finally:
         session.close()
     return {"outcome": outcome, "said": said}

@@ -54,7 +54,7 @@ def seconds_of(query: str, data: Path) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--input", required=True, type=Path, help="a folder of gen_nexmark.py")
+    parser.add_argument("--input", required=True, type=Path, help="a folder of events")
     parser.add_argument("--warm-up", required=True, type=Path, help="the same with few events")
     parser.add_argument("--queries", required=True, help="names with commas between them")
     args = parser.parse_args()

@@ -1,4 +1,4 @@
--- The one table of events and three views on it. ${DATA} is the folder gen_nexmark.py wrote.
+-- The one table of events and three views on it. ${DATA} is a folder that the generator wrote.
 CREATE TABLE events (
     event_type INT,
     `dateTime` TIMESTAMP(3),

@@ -9,7 +9,7 @@ from compare.texts import read_texts
 
 _SALES = Rows(
     "sales",
-    "k STRING, item STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts",
+    "k STRING, item STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE",
     (
         "a,x,1,2020-01-01 00:00:00",
         "a,y,5,2020-01-01 00:00:01",

@@ -25,7 +25,7 @@ _FILTERS = {
     "NOT EXISTS": "NOT EXISTS (SELECT 1 FROM r WHERE r.id = l.id AND r.y <> 'A')",
     "scalar": "id = (SELECT MAX(id) FROM r WHERE id < 7)",
 }
-_TIMED = "id INT, name STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts"
+_TIMED = "id INT, name STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE"
 _A = Rows(
     "a",
     _TIMED,
@@ -75,12 +75,13 @@ _WINDOWS = {
 }
 _RATES = Rows(
     "rates",
-    "cur STRING, rate INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts, PRIMARY KEY (cur) NOT ENFORCED",
+    "cur STRING, rate INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE,"
+    " PRIMARY KEY (cur) NOT ENFORCED",
     ("EUR,100,2020-01-01 00:00:00", "EUR,120,2020-01-01 00:00:10", "USD,90,2020-01-01 00:00:05"),
 )
 _ORDERS = Rows(
     "orders",
-    "id INT, cur STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts",
+    "id INT, cur STRING, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE",
     (
         "1,EUR,2020-01-01 00:00:00",
         "2,EUR,2020-01-01 00:00:09",

@@ -62,7 +62,7 @@ _FRAMED = (
 )
 _EVENTS = Rows(
     "events",
-    "id INT, k STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts",
+    "id INT, k STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE",
     (
         "11,a,1,2020-01-01 00:00:00",
         "12,a,2,2020-01-01 00:00:01",
@@ -103,7 +103,7 @@ def cases() -> list[Case]:
 def _source(order: str) -> str:
     rows = _NUMBERS.split("), (")
     numbered = [f"({id_}, {row.strip('()')})" for id_, row in enumerate(rows, 11)]
-    inner = f"(VALUES {', '.join(numbered)}) AS raw ({_IDS})"
+    inner = f"(VALUES {', '.join(numbered)}) AS numbered ({_IDS})"
     return f"(SELECT id, k, v, {order} AS o FROM {inner}) AS t"
 
 
@@ -155,4 +155,11 @@ def _in_a_stream() -> list[Case]:
         )
         modes = (Setting((_EVENTS,)), Setting((_EVENTS,)).in_batch_mode())
         found += [query(f"{frame or 'no frame'}, {mode.mode}", select, mode) for mode in modes]
-    return found
+    return [*found, _late()]
+
+
+def _late() -> Case:
+    """In Flink a watermark follows each row whose time is ahead of the one before."""
+    columns = _EVENTS.columns.replace("ts - INTERVAL '1' MINUTE", "ts")
+    select = "SELECT id, SUM(v) OVER (PARTITION BY k ORDER BY ts) AS s FROM events"
+    return query("a late row", select, Setting((Rows("events", columns, _EVENTS.lines),)))

@@ -82,11 +82,11 @@ def calling_origin(*, only_users: bool = False) -> Origin | None:
     return innermost(lines[::-1], only_users=only_users)
 
 
-def raising_origin(trace: TracebackType | None) -> Origin | None:
+def raising_origin(trace: TracebackType | None, *, only_users: bool = False) -> Origin | None:
     """The innermost line of the user's program in a traceback."""
     lines: list[tuple[str, int]] = []
     while trace is not None:
         if not _is_generated(trace.tb_frame):
             lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
-    return innermost(lines)
+    return innermost(lines, only_users=only_users)

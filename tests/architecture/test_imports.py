@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 
@@ -70,6 +71,17 @@ def test_every_package_has_a_layer(product):
     """A new package must say where it stands before anything can import it."""
     unknown = {module.package for module in product} - RANK.keys() - {"__init__", "__main__"}
     assert not unknown, f"add to LAYERS here and in ARCHITECTURE.md: {', '.join(sorted(unknown))}"
+
+
+def test_the_map_shows_the_layers_in_this_order(repository):
+    """Who reads ARCHITECTURE.md from top to bottom reads LAYERS."""
+    text = (repository / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = text.partition("\n## Layers\n")[2].partition("\n`src/")[0]
+    shown = re.findall(r"`src/headrace/(\w+)(?:/|\.py)`", table)
+    assert [RANK[package] for package in shown] == sorted(RANK[package] for package in shown)
+    packages = {path.name for path in (repository / "src" / "headrace").iterdir()
+                if (path / "__init__.py").exists()}  # fmt: skip
+    assert packages - set(shown) == set()
 
 
 def test_imports_point_down(product):

@@ -40,6 +40,28 @@ def test_named_paths_exist(repository, document):
     assert not missing, f"{document} names what is not there: {', '.join(missing)}"
 
 
+def test_every_folder_of_tests_is_described(repository):
+    """Who adds a kind of tests says in CONTRIBUTING.md what they hold and need."""
+    text = (repository / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    found = sorted(path.name for path in (repository / "tests").iterdir() if any(path.glob("*.py")))
+    assert [name for name in found if f"| `tests/{name}/` |" not in text] == []
+
+
+def test_commands_that_are_named_exist(repository):
+    """`make x` is a target, and `-k word` the name of some test or of its file."""
+    text = (repository / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z-]+):", (repository / "Makefile").read_text(), re.MULTILINE)
+    named = {word for run in re.findall(r"`make ([a-z -]+)", text) for word in run.split()}
+    assert named - set(targets) == set()
+    tests = "".join(f"{path.name}\n{path.read_text(encoding='utf-8')}"
+                    for path in (repository / "tests").rglob("test_*.py"))  # fmt: skip
+    chosen = " ".join(re.findall(r"-k '?([\w ]+)", text)).split()
+    names = set(re.findall(r"test_\w+", tests))
+    assert [
+        word for word in chosen if word != "or" and not any(word in name for name in names)
+    ] == []
+
+
 def test_links_and_code_are_both_read():
     """Links and code spans count; web addresses, commands and generated folders do not."""
     text = (

@@ -1,4 +1,4 @@
-"""Pattern cases kept as data, beside the repository, and how they become patterns."""
+"""Pattern cases kept as data, our own and those beside the repository; how they become patterns."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from headrace.cep import AfterMatchSkipStrategy, Pattern, WithinType
 from headrace.common import Time
+from tests.cases.loading import patterns
 
 Case = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,19 +35,15 @@ TYPES = {"Event": Event, "SubEvent": SubEvent}
 
 
 def loaded(*kinds: str) -> list[Case]:
-    if not CASES.is_file():
-        return []
-    found = json.loads(CASES.read_text(encoding="utf-8"))["cases"]
+    found = patterns()
+    if CASES.is_file():
+        found += json.loads(CASES.read_text(encoding="utf-8"))["cases"]
     return [case for case in found if case["kind"] in kinds]
 
 
 def cases(*kinds: str) -> list[Any]:
-    """The cases of some kinds, as parameters of a test; one that is skipped if there are none."""
-    found = loaded(*kinds)
-    if not found:
-        skipped = pytest.mark.skip(reason=f"the conformance cases are not at {CASES}")
-        return [pytest.param({}, marks=skipped, id="absent")]
-    return [pytest.param(case, id=case["id"]) for case in found]
+    """The cases of some kinds, as parameters of a test."""
+    return [pytest.param(case, id=case["id"]) for case in loaded(*kinds)]
 
 
 def event_of(data: Case) -> Event:

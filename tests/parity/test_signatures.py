@@ -229,3 +229,18 @@ def test_the_doctor_says_what_the_table_says(tmp_path: Path) -> None:
     for path, name, _ in MISSING:
         said = _said_by_doctor(tmp_path, [f"from {path} import {name}", f"{name}()"])
         assert any(name in each or path in each for each in said), f"{path}.{name}: {said}"
+
+
+def test_the_doctor_says_of_methods_what_the_table_says(tmp_path: Path) -> None:
+    """Called on something of the class, and on the class itself."""
+    wrong = []
+    for known in (c for c in TABLE.classes if c.status.is_done):
+        outer = known.name.partition(".")[0]
+        start = [f"from {known.module} import {outer}", f"def f(x: {known.name}):", "    pass"]
+        done = [f"    x.{name}" for name, status in known.methods.items() if status.is_done]
+        wrong += sorted(_said_by_doctor(tmp_path, [*start, *done]))
+        for name in (name for name, status in known.methods.items() if not status.is_done):
+            lines = [*start, f"    x.{name}()", f"{known.name}.{name}()"]
+            if not any(name in each for each in _said_by_doctor(tmp_path, lines)):
+                wrong.append(f"nothing is said of {known.full_name}.{name}")
+    assert wrong == []

@@ -7,13 +7,12 @@ import hashlib
 import io
 import os
 import random
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.nexmark import generator
 from bench.nexmark.queries import text
 from headrace.core.logical_types import DecimalType, Field
 from headrace.graph.relations import Relation
@@ -23,14 +22,13 @@ from headrace.sql.parse_statements import parse_script
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.table_environment import TableEnvironment
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "nexmark"
-EVENTS = 100_000
+RECORDED = Path(__file__).resolve().parents[1] / "cases" / "nexmark.tsv"
+EVENTS = 10_000
 
 
 def generate(folder: Path, events: int = EVENTS) -> Path:
-    """Events; of as many as by default the right answers are known."""
-    program = SHARED / "gen_nexmark.py"
-    subprocess.run([sys.executable, str(program), str(events), str(folder)], check=True)
+    """Events; of as many as by default Flink's answers are known."""
+    generator.write(folder, events)
     return folder
 
 
@@ -53,9 +51,8 @@ def cut(data: Path, folder: Path, parts: int, chance: random.Random) -> Path:
 
 
 def expected() -> dict[str, tuple[int, str]]:
-    rows = (SHARED / "expected" / "CHECKSUMS.tsv").read_text().splitlines()[1:]
-    parts = [row.split("\t") for row in rows]
-    return {name: (int(count), digest) for name, _, count, digest in parts}
+    rows = RECORDED.read_text(encoding="utf-8").splitlines()[1:]
+    return {name: (int(count), digest) for name, count, digest in (row.split("\t") for row in rows)}
 
 
 def prepared(name: str, data: Path) -> tuple[TableEnvironment, Relation]:
@@ -94,10 +91,3 @@ def digest(fields: Sequence[Field], rows: Iterable[Sequence[Any]]) -> tuple[int,
 
 def _decimal(value: Any) -> str:
     return str(value.normalize())
-
-
-def without_ranks_of_ties(fields: Sequence[Field], rows: list[Any]) -> Counter[Any]:
-    """Of q19: ranks per auction and price, whatever row among equals has which."""
-    names = [field.name for field in fields]
-    auction, price, rank = (names.index(name) for name in ("auction", "price", "rank_number"))
-    return Counter((row[auction], row[price], row[rank]) for row in rows)

@@ -128,3 +128,19 @@ def test_functions_in_python_know_the_time_zone() -> None:
     in_process = table_environment()
     in_process.get_config().set("table.local-time-zone", "Asia/Tokyo")
     assert natively(env, query) == changes_of(in_process.sql_query(query))
+
+
+def test_frames_of_over_are_as_wide_as_the_order_counts() -> None:
+    env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    query = """
+        SELECT v, SUM(v) OVER (PARTITION BY k ORDER BY o RANGE BETWEEN 1 PRECEDING AND CURRENT ROW),
+            SUM(v) OVER (ORDER BY d DESC RANGE BETWEEN CURRENT ROW AND INTERVAL '1' DAY FOLLOWING),
+            SUM(v) OVER (ORDER BY o, v DESC ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING),
+            COUNT(DISTINCT k) OVER (ORDER BY o)
+        FROM (VALUES ('a', 1, DATE '2020-01-01', 10), ('a', 2, DATE '2020-01-02', 20),
+            ('a', 2, DATE '2020-01-04', 5)) AS t (k, o, d, v)
+    """
+    with env.execute_sql(query).collect() as rows:
+        assert sorted(list(row) for row in rows) == [
+            [5, 35, 5, 20, 1], [10, 10, 10, None, 1], [20, 35, 30, 10, 1],
+        ]  # fmt: skip

@@ -30,7 +30,7 @@ def alike(left: Any, right: Any) -> bool:
 @pytest.mark.parametrize(("row", "example"), NATIVE)
 def test_spark_agrees(spark: SparkSession, row: FunctionRow, example: Example) -> None:
     call = row.bind([literal_of(argument) for argument in example.arguments])
-    expressions = Expressions(spark)
+    expressions = Expressions(spark, {})
     text = expressions.text(call)
     if expressions.in_python:
         pytest.skip("Spark means something else by these arguments")

@@ -1,4 +1,4 @@
-"""MATCH_RECOGNIZE on Spark: all cases of Flink's own tests, with a micro-batch for each row."""
+"""MATCH_RECOGNIZE on Spark: cases whose results are Flink's, with a micro-batch for each row."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from typing import Any
 import pytest
 
 from headrace.errors import InvalidGraph
+from tests.cases.loading import one_set
 from tests.spark.forgetful_workers import Forgetful
 from tests.spark.sql_case_jobs import Case, run_together
 from tests.sql import sql_cases
 from tests.sql.test_match_recognize import CASES, runnable
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not CASES, reason="the conformance cases are not beside this tree"),
-]
-REFUSED = [case for case in CASES if "expect_error" in case]
-RUN = [case for case in CASES if "expect_error" not in case]
+pytestmark = pytest.mark.slow
+REFUSED = [case for case in one_set(CASES) if "expect_error" in case]
+RUN = [case for case in one_set(CASES) if "expect_error" not in case]
 Results = dict[str, list[str]]
 
 

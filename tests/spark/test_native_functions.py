@@ -97,7 +97,7 @@ class OnlyNative(Expressions):
 def native(session: SparkSession, expression: Expression) -> str | None:
     """Its text, if nothing in it runs in Python."""
     try:
-        return OnlyNative(session).text(expression)
+        return OnlyNative(session, {}).text(expression)
     except NotNative:
         return None
 
@@ -140,3 +140,16 @@ def test_examples_of_functions(spark: SparkSession) -> None:
 def test_operators_and_casts_on_edge_values(spark: SparkSession) -> None:
     sampled = islice(calls(), 0, None, 7)  # all of them would take minutes
     assert differences(spark, sampled) == []
+
+
+def test_text_and_bytes_are_cut_and_filled_up(spark: SparkSession) -> None:
+    texts = [Literal(STRING, text) for text in ("", "b", "ü漢字😀x", None)]
+    octets = [Literal(lt.VarBinaryType(), value) for value in (b"", b"\1", b"\1\2\3\4", None)]
+    characters = (lt.CharType(3), lt.VarCharType(3), lt.CharType(5))
+    binaries = (lt.BinaryType(3), lt.VarBinaryType(3))
+    casts = [
+        *(cast(text, target) for text, target in product(texts, characters)),
+        *(cast(value, target) for value, target in product(octets, binaries)),
+    ]
+    assert all(native(spark, each) is not None for each in casts)
+    assert differences(spark, iter(casts)) == []

@@ -117,7 +117,7 @@ def test_failures_and_cancelled_jobs_show_nothing_of_java(tmp_path: Path) -> Non
     assert "  in a native query with half()\n  record: (7,)\n" in output
     assert f'  at {script}:{line}  return n / "2"' in output
     assert "[limit] worked" in output
-    assert "[zero] [job-failed] division by zero" in output
+    assert "[zero] [invalid-argument] division by zero" in output
     assert "[socket] worked" in output
     assert "[killed] [job-failed] a Python worker died" in output
     assert "src/headrace" not in output

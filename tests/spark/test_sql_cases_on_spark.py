@@ -1,4 +1,4 @@
-"""The cases of Flink's own tests on Spark: by key groups, and as one native query."""
+"""Cases whose results are Flink's on Spark: by key groups, and as one native query."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from headrace.core.logical_types import RowType
 from headrace.core.table_values import change_text
 from headrace.graph.relations import Insert
 from headrace.spark.native import NotNative
+from tests.cases.loading import one_set
 from tests.spark.sql_case_jobs import Case, relation_of, run_together, with_frames
 from tests.sql import sql_cases
 from tests.sql.exceptions import EXCEPTIONS
@@ -20,7 +21,6 @@ from tests.sql.test_sql_cases import CASES
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(900),  # the first case of a group waits for all of them
-    pytest.mark.skipif(not CASES, reason="the conformance cases are not beside this tree"),
 ]
 AT_ONCE = 60
 BY_THE_CLOCK = {"prog/GroupAggregate/agg-with-state-ttl-hint": "its state expires in process only"}
@@ -49,7 +49,7 @@ def not_here(case: Case) -> str | None:
     return None
 
 
-RUN = [case for case in CASES if not_here(case) is None]
+RUN = [case for case in one_set(CASES) if not_here(case) is None]
 STREAMED = [case for case in RUN if case["mode"] == "streaming"][::3]
 """A third of the cases: a stream takes a micro-batch for each row. The others run as a batch of the
 same operators, and all of them in process."""

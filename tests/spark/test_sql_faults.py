@@ -19,9 +19,6 @@ from tests.spark.conftest import visible, wait_until
 from tests.spark.sql_fault_jobs import KEYS, process, result, rows_of, start
 from tests.spark.test_nexmark import native
 
-pytestmark = pytest.mark.skipif(
-    not nexmark.SHARED.exists(), reason="Nexmark is not beside this tree"
-)
 PARTS = 8
 STEPS = {
     "q4": ("state-files.after@1", "sink-commit.before@3"),

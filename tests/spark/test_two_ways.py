@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from headrace.table import DataTypes
-from tests.sql.collected_values import GATHERED, GATHERING, QUERY, VALUES, shape
+from tests.sql.collected_values import QUERIES, shape
 from tests.sql.in_process import batch_environment
 
 
 def test_native_queries_collect_values_of_every_type_as_operators_do() -> None:
     env = batch_environment()
     wrong = {}
-    for query, expected in ((QUERY, VALUES), (GATHERING, GATHERED)):
+    for query, expected in QUERIES:
         with env.execute_sql(query).collect() as rows:
             (row,) = rows
         for got, (text, value) in zip(row, expected.items(), strict=True):
             if shape(got) != shape(value):
                 wrong[text] = (got, value)
     assert wrong == {}
+
+
+def test_native_sums_over_windows_and_of_many_distinct_values_wrap_around() -> None:
+    highest = 2**63 - 1
+    rows = f"(VALUES (1, {highest}), (1, {highest}), (2, 5)) AS t(k, v)"
+    env = batch_environment()
+    with env.execute_sql(f"SELECT k, SUM(v) OVER (PARTITION BY k) FROM {rows}").collect() as found:
+        assert sorted(map(tuple, found)) == [(1, -2), (1, -2), (2, 5)]
+    distinct = "COUNT(DISTINCT v) FILTER (WHERE k = 1), COUNT(DISTINCT k), SUM(v)"
+    with env.execute_sql(f"SELECT {distinct} FROM {rows}").collect() as found:
+        assert list(map(tuple, found)) == [(1, 2, 3)]
 
 
 def test_floats_of_elements_are_collected_with_the_digits_they_were_given_with() -> None:

@@ -138,3 +138,61 @@ def shape(value: Any) -> Any:
         case dict():
             return name, [(shape(key), shape(part)) for key, part in value.items()]
     return name, repr(value)
+
+
+_HIGHEST, _LOWEST = 2**63 - 1, -(2**63)
+WRAPPED: Mapping[str, Any] = {
+    "t - CAST(1 AS TINYINT)": 127,
+    "s - CAST(1 AS SMALLINT)": 32767,
+    "i - 1": 2147483647,
+    "b - 1": _HIGHEST,
+    "b * 2": 0,
+    "b * b": 0,
+    "b + b": 0,
+    "i * i": 0,
+    "b / -1": _LOWEST,
+    "b / CAST(-1 AS TINYINT)": _LOWEST,
+    "i / -1": -2147483648,
+    "b % -1": 0,
+    "-b": _LOWEST,
+    "-i": -2147483648,
+    "ABS(b)": _LOWEST,
+    "ABS(t)": -128,
+    "CAST(b AS INT)": 0,
+    "CAST(b - 1 AS INT)": -1,
+    "CAST(i - 1 AS TINYINT)": -1,
+    "CAST(1E20 AS BIGINT)": _HIGHEST,
+    "CAST(-1E20 AS INT)": -2147483648,
+    "m + m": None,
+    "m - 1": Decimal("9" * 37 + "8"),
+    "-m": Decimal("-" + "9" * 38),
+    "CAST(m AS DECIMAL(5, 2))": None,
+}
+WRAPPING = (
+    f"SELECT {', '.join(WRAPPED)} FROM (VALUES (CAST(-128 AS TINYINT), CAST(-32768 AS SMALLINT), "
+    f"-2147483648, CAST('{_LOWEST}' AS BIGINT), CAST('{'9' * 38}' AS DECIMAL(38, 0)))) "
+    "AS r(t, s, i, b, m)"
+)
+WRAPPED_SUMS: Mapping[str, Any] = {
+    "SUM(t)": -2,
+    "SUM(i)": -2,
+    "SUM(b)": -2,
+    "SUM(DISTINCT b)": _HIGHEST,
+    "SUM(b) FILTER (WHERE i > 0)": -2,
+    "SUM(i) + 1": -1,
+    "AVG(t)": 127,
+    "AVG(i)": 2147483647,
+    "SUM(m)": None,
+    "MAX(m)": Decimal("9" * 38),
+    "COUNT(*)": 2,
+}
+_LARGEST = f"(CAST(127 AS TINYINT), 2147483647, {_HIGHEST}, CAST('{'9' * 38}' AS DECIMAL(38, 0)))"
+WRAPPING_SUMS = (
+    f"SELECT {', '.join(WRAPPED_SUMS)} FROM (VALUES {_LARGEST}, {_LARGEST}) AS r(t, i, b, m)"
+)
+QUERIES: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    (QUERY, VALUES),
+    (GATHERING, GATHERED),
+    (WRAPPING, WRAPPED),
+    (WRAPPING_SUMS, WRAPPED_SUMS),
+)

@@ -19,6 +19,7 @@ from headrace.sql.parse_statements import parse_statement
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.table_environment import TableEnvironment
 from headrace.testing import JobOutput
+from tests.cases import loading as own
 from tests.sql.values_connector import PHASE, ValuesConnector
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "conformance"
@@ -27,7 +28,12 @@ _START = 1_000_000_000_000
 _HOUR, _SECONDS = 3_600_000, 5_000
 
 
-def cases(file: str) -> list[dict[str, Any]]:
+def cases(name: str) -> list[dict[str, Any]]:
+    """The cases of our own, and those beside the repository if they are there."""
+    return [*own.cases(name), *beside(f"{name}_cases.json")]
+
+
+def beside(file: str) -> list[dict[str, Any]]:
     path = FOLDER / file
     return json.loads(path.read_text())["cases"] if path.exists() else []
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.sql.collected_values import GATHERED, GATHERING, QUERY, VALUES, shape
+from tests.sql.collected_values import QUERIES, shape
 from tests.sql.in_process import collect
 
 
 @pytest.mark.parametrize(
-    ("query", "expected"), [(QUERY, VALUES), (GATHERING, GATHERED)], ids=["values", "aggregates"]
+    ("query", "expected"), QUERIES, ids=["types", "aggregates", "overflows", "overflowing sums"]
 )
 def test_collected_values_have_the_types_and_digits_of_pyflink(
     query: str, expected: Mapping[str, Any]

@@ -258,6 +258,17 @@ def test_what_cannot_be_done_says_where_and_why(session: Session, text: str, mes
     assert isinstance(caught.value.origin, Position)
 
 
+def test_like_does_not_take_over_the_comment_of_the_table(session: Session) -> None:
+    execute(
+        session,
+        "CREATE TABLE told (a INT COMMENT 'of a') COMMENT 'of told' WITH ('connector'='print');"
+        "CREATE TABLE alike LIKE told; CREATE TABLE own COMMENT 'of own' LIKE told",
+    )
+    assert "'of a'" in create_text(session, "alike")
+    assert "'of told'" not in create_text(session, "alike")
+    assert "COMMENT 'of own'" in create_text(session, "own")
+
+
 def test_like_takes_over_what_is_asked_for(session: Session) -> None:
     execute(
         session,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -24,16 +22,8 @@ from headrace.sql.position import Position, closest
 from headrace.sql.statements import Query
 from headrace.sql.to_unresolved import parse_scalar, sort_items, unresolved
 from headrace.sql.types import parse_type
-
-CASES = Path(__file__).resolve().parents[3] / "shared" / "conformance"
-
-
-def cases(name: str) -> list[dict[str, object]]:
-    file = CASES / f"{name}.json"
-    if not file.is_file():
-        pytest.skip("the conformance cases are not beside the checkout")
-    found: list[dict[str, object]] = json.loads(file.read_text("utf-8"))["cases"]
-    return found
+from tests.cases import loading as own
+from tests.sql import sql_cases
 
 
 def texts(case: dict) -> Iterator[str]:
@@ -45,21 +35,25 @@ def texts(case: dict) -> Iterator[str]:
             yield f"CREATE TABLE `t` ({', '.join(table['schema'])}) WITH ('connector' = 'x')"
 
 
-@pytest.mark.parametrize("name", ["sql_cases", "window_cases", "match_recognize_cases"])
-def test_all_statements_of_the_conformance_cases_are_read(name: str) -> None:
+def test_all_statements_of_the_cases_are_read() -> None:
+    found = [*sql_cases.cases("sql"), *sql_cases.cases("match_recognize")]
+    found += [*own.cases("functions"), *sql_cases.beside("window_cases.json")]
     read = 0
-    for case in cases(name):
+    for case in found:
         if case.get("kind") not in (None, "sql"):
             continue
         for text in texts(case):
             assert parse_script(text), text
             read += 1
-    assert read > 30
+    assert read > 200
 
 
-def test_all_expressions_of_the_conformance_cases_are_read() -> None:
-    for case in cases("sql_function_cases"):
-        assert isinstance(parse_scalar(str(case["sql"])), un.Unresolved)
+def test_all_expressions_of_the_cases_are_read() -> None:
+    beside = [str(case["sql"]) for case in sql_cases.beside("sql_function_cases.json")]
+    expressions = [*own.expressions("functions"), *beside]
+    assert len(expressions) > 100
+    for text in expressions:
+        assert isinstance(parse_scalar(text), un.Unresolved)
 
 
 def shape(node: un.Unresolved) -> str:

@@ -1,4 +1,4 @@
-"""MATCH_RECOGNIZE: cases of Flink's own tests and documentation."""
+"""MATCH_RECOGNIZE: cases whose results are Flink's."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from headrace.errors import InvalidGraph
 from headrace.table.udf import AggregateFunction, udaf
 from tests.sql import sql_cases
 
-CASES = sql_cases.cases("match_recognize_cases.json")
-needs_cases = pytest.mark.skipif(not CASES, reason="the conformance cases are not beside this tree")
+CASES = sql_cases.cases("match_recognize")
 _WEIGHTED = (
     "CREATE TEMPORARY FUNCTION weightedAvg AS "
     "'tests.sql.test_match_recognize.weighted_average' LANGUAGE PYTHON"
@@ -37,7 +36,6 @@ weighted_average = udaf(
 )
 
 
-@needs_cases
 @pytest.mark.parametrize("way", ["straight", "restored", "micro-batches"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_case(case: dict[str, Any], way: str) -> None:

@@ -1,4 +1,4 @@
-"""Cases of Flink's own tests: the changelog of each statement, record by record."""
+"""Cases whose results are Flink's: the changelog of each statement, record by record."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from tests.sql import sql_cases
 from tests.sql.exceptions import EXCEPTIONS, NOT_RESTORED
 
 CASES = [
-    *sql_cases.cases("sql_cases.json"),
-    *(case for case in sql_cases.cases("window_cases.json") if case["kind"] == "sql"),
+    *sql_cases.cases("sql"),
+    *(case for case in sql_cases.beside("window_cases.json") if case["kind"] == "sql"),
 ]
-pytestmark = pytest.mark.skipif(not CASES, reason="the conformance cases are not beside this tree")
 
 
 @pytest.mark.parametrize("way", ["straight", "restored", "micro-batches"])

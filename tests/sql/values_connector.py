@@ -137,6 +137,7 @@ class CaseSource(TableSource):
     columns: tuple[int, ...] | None = None
     before: int = 0
     """How many rows come before the job is stopped and restored."""
+    makes_watermarks = True
 
     def _chosen(self) -> list[list[Row]]:
         columns = range(self.width) if self.columns is None else self.columns

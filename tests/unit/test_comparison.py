@@ -60,6 +60,14 @@ def test_what_differs_in_a_part_is_named_with_its_place():
     ]
 
 
+def test_the_class_of_an_error_counts_where_pyflink_has_one_of_python():
+    java = {"c": {"x": "raises", "refused": "planning"}}
+    ours = {"c": {"x": "raises ValueError", "refused": "planning", "error": "ValueError"}}
+    assert differences("t", java, ours) == []
+    assert differences("t", {"c": {"x": "raises TypeError"}}, {"c": {"x": "raises"}}) != []
+    assert differences("t", java, {"c": {"x": "1", "refused": "planning"}}) != []
+
+
 def test_a_case_that_only_one_engine_ran_is_not_compared():
     assert differences("t", {"c": {"x": "1"}}, {}) == []
 

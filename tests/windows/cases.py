@@ -1,4 +1,4 @@
-"""Window cases kept as data, beside the repository."""
+"""Window cases kept as data: our own, and those beside the repository."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
+from tests.cases.loading import windows
+
 Case = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
 CASES = ROOT.parent / "shared" / "conformance" / "window_cases.json"
 
 
 def cases(*kinds: str) -> list[Any]:
-    """The cases of some kinds, as parameters of a test; one that is skipped if there are none."""
-    if not CASES.is_file():
-        skipped = pytest.mark.skip(reason=f"the conformance cases are not at {CASES}")
-        return [pytest.param({}, marks=skipped, id="absent")]
-    loaded = json.loads(CASES.read_text(encoding="utf-8"))["cases"]
+    """The cases of some kinds, as parameters of a test."""
+    loaded = windows()
+    if CASES.is_file():
+        loaded += json.loads(CASES.read_text(encoding="utf-8"))["cases"]
     return [pytest.param(case, id=case["id"]) for case in loaded if case["kind"] in kinds]
 
 

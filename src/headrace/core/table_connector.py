@@ -117,6 +117,8 @@ class TableSource(ABC):
 
     bounded = True
     changelog = APPEND
+    makes_watermarks = False
+    """Whether Flink lets the source itself make watermarks; then one may be of 1970 or before."""
 
     def native(self, session: Any, streaming: bool) -> Any:
         """A Spark DataFrame with the table's columns by name; None if Spark cannot read it.

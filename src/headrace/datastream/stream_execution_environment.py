@@ -53,6 +53,8 @@ class StreamExecutionEnvironment(SettingsMixin):
         self.config = ExecutionConfig(self.configuration)
         self.checkpoints = CheckpointConfig(self.configuration)
         self._usual = self._usual_parallelism()
+        if self.config.get_parallelism() < 1:
+            self.config.set_parallelism(self._usual)
         self._jobs = 0
         self._cached_files: dict[str, str] = {}
 

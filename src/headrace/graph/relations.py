@@ -216,6 +216,13 @@ class Frame:
         """Whether a value of the order decides how far it reaches."""
         return self.unit == "range" and bool(self.preceding or self.following)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it ends before it starts."""
+        if self.preceding is None or self.following is None:
+            return False
+        return -self.preceding > self.following
+
 
 @dataclass(frozen=True, kw_only=True)
 class Over(Single):

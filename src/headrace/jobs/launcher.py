@@ -12,6 +12,7 @@ from typing import Any
 from headrace.core.config import Configuration
 from headrace.core.job_id import JobID
 from headrace.core.job_status import JobStatus
+from headrace.errors import HeadraceError
 from headrace.jobs.checkpoints import CheckpointHistory
 from headrace.jobs.client import JobClient
 from headrace.jobs.dry_run import Planned, is_planning_only
@@ -24,6 +25,7 @@ from headrace.jobs.results import CollectListener, JobResults
 from headrace.jobs.retention import Retention
 from headrace.jobs.stateful_uids import warn_of_missing_uids
 from headrace.jobs.stream_job import Opened, Records, StreamJob
+from headrace.origin import Origin, calling_origin
 from headrace.plan.physical import RESTORED_CHECKPOINT, PhysicalPlan
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
@@ -186,15 +188,17 @@ def start(
     spark: Session, job_id: JobID, work: Callable[[], None], results: JobResults,
     done: Future[JobExecutionResult],
 ) -> None:  # fmt: skip
+    """Do the work in a thread; what fails and names no line is told with the one that began it."""
+    begun_at = calling_origin(only_users=True)
     Thread(
-        target=_run, args=(spark, job_id, work, results, done), daemon=True,
+        target=_run, args=(spark, job_id, work, results, done, begun_at), daemon=True,
         name=f"headrace-{job_id}",
     ).start()  # fmt: skip
 
 
 def _run(
     spark: Session, job_id: JobID, work: Callable[[], None], results: JobResults,
-    done: Future[JobExecutionResult],
+    done: Future[JobExecutionResult], begun_at: Origin | None,
 ) -> None:  # fmt: skip
     # The group is how a running batch is found again to be cancelled.
     spark.sparkContext.setJobGroup(str(job_id), "headrace", interruptOnCancel=True)
@@ -204,6 +208,8 @@ def _run(
         elapsed = int((time.monotonic() - started) * 1000)
         result = JobExecutionResult(job_id, elapsed, results.accumulators(), results.metrics())
     except BaseException as error:
+        if isinstance(error, HeadraceError):
+            error.came_from(begun_at)
         done.set_exception(error)
     else:
         done.set_result(result)

@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.core.operator import Batch
 from headrace.core.user_code import RecordFailure, report
+from headrace.errors import HeadraceError
 from headrace.plan.physical import Edge, Vertex
 from headrace.runtime.envelope import MARK, Envelope, Item
 from headrace.runtime.event_time import Watermarks
@@ -56,7 +57,12 @@ class Outbox:
                 for slot, part in split(batch):
                     self.pass_on(slot, vertex, side, part)
             except RecordFailure as failure:
-                raise report(failure, target.name, target.uid) from failure.error
+                error = report(failure, target.name, target.uid)
+                error.came_from(target.origin)
+                raise error from failure.error
+            except HeadraceError as error:
+                error.came_from(target.origin)
+                raise
 
         return send
 

@@ -241,7 +241,9 @@ class VertexTask:
         try:
             return call(*arguments)
         except RecordFailure as failure:
-            raise report(failure, self.vertex.name, self.vertex.uid) from failure.error
+            error = report(failure, self.vertex.name, self.vertex.uid)
+            error.came_from(self.vertex.origin)
+            raise error from failure.error
 
     def begin_batch(self, batch_id: int, attempt: int) -> None:
         self.task = replace(self.task, batch_id=batch_id, attempt=attempt)

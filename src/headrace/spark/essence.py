@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from headrace.errors import HeadraceError, JobFailed, UserFunctionFailed
+from headrace.errors import HeadraceError, InvalidArgument, JobFailed, UserFunctionFailed
 from headrace.origin import Origin, innermost
 
 _LONGEST = 400
@@ -15,6 +15,7 @@ _TRACEBACK = "Traceback (most recent call last):"
 _FRAME = re.compile(r'^\s+File "(?P<file>[^"]+)", line (?P<line>\d+)')
 _JAVA_CLASS = re.compile(r"\b(?:java|javax|scala|org\.apache|org\.rocksdb|py4j)\.[\w.$]+: ?")
 _LOST_TASK = re.compile(r"^.*Lost task [\d.]+ in stage [\d.]+ \(TID \d+\) \([^)]*\): ", re.DOTALL)
+_TERMINATED = re.compile(r"Query \S* ?\[id = [^\]]*\] terminated with exception: ?")
 _CALLING = re.compile(r"^An error occurred while calling \S+\s*:? ?", re.MULTILINE)
 _CONDITION = re.compile(r"^\[[A-Z_]+(\.[A-Z_]+)*\] ")
 _TAIL = re.compile(
@@ -32,28 +33,37 @@ class _Known:
     pattern: str
     message: str
     hint: str
+    kind: type[HeadraceError] = JobFailed
 
 
 _KNOWN = (
     _Known(
         r"DIVIDE_BY_ZERO",
         "division by zero",
-        "Divide by NULLIF(divisor, 0), which gives NULL, or filter such rows out.",
+        "Divide by NULLIF(divisor, 0) to have NULL instead.",
+        InvalidArgument,
     ),
     _Known(
         r"CAST_INVALID_INPUT\] The value (?P<value>.+?) of the type .+? to \"(?P<type>\w+)",
         "{value} cannot be cast to {type}",
         "TRY_CAST gives NULL for such values.",
+        InvalidArgument,
     ),
     _Known(
         r"CAST_OVERFLOW\] The value (?P<value>\S+?)[LSBDF]? of the type .+? to \"(?P<type>\w+)",
         "{value} does not fit into {type}",
         "TRY_CAST gives NULL for such values; a wider type takes them.",
+        InvalidArgument,
     ),
     _Known(
         r"Python worker exited unexpectedly|Python worker process terminated",
         "a Python worker died, and again when its task was tried anew",
         "Was it killed, for want of memory perhaps? Did a library crash in it?",
+    ),
+    _Known(
+        r"Python worker failed to connect back",
+        "a Python process of Spark's did not start in time",
+        "Is the machine overloaded? Then try again with less beside the job.",
     ),
     _Known(
         r"OutOfMemoryError",
@@ -68,7 +78,7 @@ def describe(text: str) -> HeadraceError | None:
     for known in _KNOWN:
         found = re.search(known.pattern, text)
         if found is not None:
-            return JobFailed(known.message.format(**found.groupdict()), hint=known.hint)
+            return known.kind(known.message.format(**found.groupdict()), hint=known.hint)
     return _of_python(text) or _of_spark(text)
 
 
@@ -93,7 +103,7 @@ def _of_python(text: str) -> HeadraceError | None:
 
 
 def _of_spark(text: str) -> JobFailed | None:
-    said = _CALLING.sub("", _LOST_TASK.sub("", text))
+    said = _TERMINATED.sub("", _CALLING.sub("", _LOST_TASK.sub("", text)))
     said = _TAIL.sub("", _JAVA_CLASS.sub("", said))
     lines = [
         line.rstrip()

@@ -23,6 +23,7 @@ from headrace.errors import (
     SourceUnavailable,
     UserFunctionFailed,
 )
+from headrace.origin import raising_origin
 
 _MAY_PASS = (CorruptState, JobFailed, SourceUnavailable)
 _FOLDER = "headrace-failed-attempts"
@@ -37,8 +38,12 @@ def fails_again(error: HeadraceError, cause: BaseException | None) -> bool:
     the restart strategy to say. A disk or a network that headrace itself could not use may recover.
     """
     if isinstance(error, UserFunctionFailed):
-        return not isinstance(cause, OSError | MemoryError) or error.origin is not None
+        return not isinstance(cause, OSError | MemoryError) or _is_users(cause)
     return not isinstance(error, _MAY_PASS)
+
+
+def _is_users(cause: BaseException) -> bool:
+    return raising_origin(cause.__traceback__, only_users=True) is not None
 
 
 def leave_note(text: str) -> None:

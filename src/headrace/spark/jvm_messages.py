@@ -8,12 +8,15 @@ HEADRACE_SPARK_LOG, set to a level of Spark's log, lets everything through.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+
+from pyspark.logger import PySparkLogger
 
 LOG_LEVEL = "HEADRACE_SPARK_LOG"
 
@@ -48,6 +51,15 @@ _WORKER_FAILED = ("PySpark worker failed with exception", "PySpark daemon failed
 _TRACEBACK = "Traceback (most recent call last):"
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _SPARKS_OWN = re.compile(r'\s+File "[^"]*(/pyspark/|/pyspark\.zip/|<frozen runpy>)')
+
+
+def hush_loggers() -> None:
+    """Keep Spark's Python side in this process from writing what it also raises, stack and all."""
+    # A program that logs at INFO wants its own messages, not the bridge's to the JVM.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    if not os.environ.get(LOG_LEVEL):
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+            PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 @contextmanager

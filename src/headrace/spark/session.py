@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import json
-import logging
 import os
 import shutil
 import socket
@@ -19,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.java import ensure_java
 from headrace.spark.class_archive import jvm_options
-from headrace.spark.jvm_messages import without_chatter
+from headrace.spark.jvm_messages import LOG_LEVEL, hush_loggers, without_chatter
 from headrace.spark.spark_home import without_packed_python
 
 Session = SparkSession
@@ -73,6 +72,7 @@ def _on_command_line() -> dict[str, str]:
 
 def get_session(settings: Mapping[str, str] | None = None) -> SparkSession:
     """A session with headrace's settings: a new one beside the user's, or on a local Spark."""
+    hush_loggers()
     active = SparkSession.getActiveSession()
     # Every job gets a session of its own, so that jobs' settings do not mix.
     if active is not None and not _is_stopped(active):
@@ -89,11 +89,9 @@ def get_session(settings: Mapping[str, str] | None = None) -> SparkSession:
         ours |= _LOCAL | _sockets()
     for key, value in {**ours, **requested_settings(), **(settings or {})}.items():
         builder = builder.config(key, value)
-    # A program that logs at INFO wants its own messages, not the bridge's to the JVM.
-    logging.getLogger("py4j").setLevel(logging.WARNING)
     with without_chatter(), without_packed_python() if local else nullcontext():
         session = builder.getOrCreate()
-    session.sparkContext.setLogLevel(os.environ.get("HEADRACE_SPARK_LOG", "OFF"))
+    session.sparkContext.setLogLevel(os.environ.get(LOG_LEVEL, "OFF"))
     return session
 
 

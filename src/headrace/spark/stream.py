@@ -32,7 +32,7 @@ from headrace.spark.savepoints.opening import Start
 from headrace.spark.session import explained
 from headrace.spark.shipment import Shipment, write_shipment
 from headrace.spark.slots import slot_labels
-from headrace.spark.stream_inputs import stream_input
+from headrace.spark.stream_inputs import stream_input, unreached_socket
 from headrace.spark.worker import SCHEMA, read_source
 
 
@@ -132,7 +132,8 @@ class StreamRun:
             if self._failure is not None:
                 raise self._failure from None
             if not self._stop_asked and self._ended_in is None:
-                raise from_spark(self._cause or error) from None
+                unreached = unreached_socket(self._plan, str(error))
+                raise unreached or from_spark(self._cause or error) from None
         finally:
             self._control.close()
             self._started.set()

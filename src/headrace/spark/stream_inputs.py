@@ -80,6 +80,22 @@ def stream_input(
             raise Unsupported(f"{vertex.name!r} cannot be read as a stream", origin=vertex.origin)
 
 
+def unreached_socket(plan: PhysicalPlan, error: str) -> SourceUnavailable | None:
+    """What to say if a stream failed since nobody listens where one of its sockets reads."""
+    if not any(trouble in error for trouble in ("Connection refused", "UnknownHostException")):
+        return None
+    for vertex in plan.sources:
+        if isinstance(vertex.source, SocketTextSpec):
+            place = f"{vertex.source.host}:{vertex.source.port}"
+            return SourceUnavailable(
+                f"{vertex.name!r}: nobody listens at {place}",
+                origin=vertex.origin,
+                hint="Start what sends the lines before the job, for example "
+                f"`nc -lk {vertex.source.port}`.",
+            )
+    return None
+
+
 def _files(
     spark: SparkSession, vertex: Vertex, spec: TextFilesSpec, files_per_batch: int | None
 ) -> DataFrame:

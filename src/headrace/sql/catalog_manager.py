@@ -9,6 +9,7 @@ from headrace.errors import CatalogException, InvalidQuery
 from headrace.sql.catalog import (
     Catalog,
     CatalogDatabase,
+    CatalogModel,
     CatalogObject,
     CatalogView,
     is_anonymous,
@@ -59,6 +60,7 @@ class CatalogManager:
     ):
         self._catalogs: dict[str, Catalog] = {}
         self._temporary: dict[FullPath, CatalogObject] = {}
+        self.temporary_models: dict[FullPath, CatalogModel] = {}
         self.current_catalog = default_catalog
         self.current_database = default_database
         self.register_catalog(default_catalog, catalog or MemoryCatalog(default_database))

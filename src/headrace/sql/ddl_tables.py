@@ -142,7 +142,7 @@ def draft_of(statement: CreateTable, base: CatalogTable | None) -> Draft:
     if statement.distribution is not None:
         _refuse_both(draft.distribution, "DISTRIBUTION", statement.at)
         draft.distribution = statement.distribution
-    draft.comment = statement.comment if statement.comment is not None else draft.comment
+    draft.comment = statement.comment  # a table's comment is its own
     return draft
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 WHOLE_PARTITION = Frame("range", None, None)
 UP_TO_CURRENT = Frame("range", None, 0)
 UP_TO_CURRENT_ROW = Frame("rows", None, 0)
+_SIDES = {"preceding": 0, "current": 1, "following": 2}
 
 
 def merged_window(
@@ -67,12 +68,23 @@ def frame_of(
         return UP_TO_CURRENT if order else WHOLE_PARTITION
     start = spec.start or un.FrameBound("preceding")
     end = spec.end or un.FrameBound("current")
+    _check_ends(start, end, at)
     distance = _rows if spec.unit == "rows" else partial(_distance, order=order)
     preceding = _signed(_reach(resolver, start, distance), start.kind == "following")
     following = _signed(_reach(resolver, end, distance), end.kind == "preceding")
-    if preceding is not None and following is not None and -preceding > following:
-        raise InvalidQuery("the frame of OVER ends before it starts", origin=at)
     return Frame(spec.unit, preceding, following)
+
+
+def _check_ends(start: un.FrameBound, end: un.FrameBound, at: object | None) -> None:
+    """A frame must not end on an earlier side of its row than it starts; of one side it is empty
+    if it ends too early."""
+    for bound, kind, which in ((start, "following", "start"), (end, "preceding", "end")):
+        if bound.kind == kind and bound.value is None:
+            raise InvalidQuery(
+                f"the frame of OVER cannot {which} with UNBOUNDED {kind.upper()}", origin=at
+            )
+    if _SIDES[start.kind] > _SIDES[end.kind]:
+        raise InvalidQuery("the frame of OVER ends before it starts", origin=at)
 
 
 def _signed(distance: Distance | None, negative: bool) -> Distance | None:
@@ -93,10 +105,11 @@ def _reach(
 
 
 def _rows(expression: Expression, value: Any, at: Any) -> Distance:
-    if value is None or not isinstance(expression.type, lt.NUMERIC):
+    if value is None or not isinstance(expression.type, lt.INTEGERS) or value < 0:
         raise InvalidQuery(
-            f"a ROWS frame takes a number of rows, this is {expression.type}", origin=at
-        )
+            f"a ROWS frame takes a number of rows, this is {expression.type}", origin=at,
+            hint="Write a whole number that is not negative, such as ROWS 2 PRECEDING.",
+        )  # fmt: skip
     return int(value)
 
 
@@ -121,4 +134,5 @@ def _distance(expression: Expression, value: Any, at: Any, *, order: tuple[Order
         raise InvalidQuery(
             f"a RANGE frame over an order by {type} takes {wanted}, this is {given}", origin=at
         )
-    return value  # type: ignore[no-any-return]
+    distance: Distance = value
+    return distance

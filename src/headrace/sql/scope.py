@@ -127,6 +127,10 @@ class Scope:
             yield from scope.ranges
             scope = scope.outer
 
+    def has_table(self, name: tuple[str, ...]) -> bool:
+        """Whether a table of FROM is called so."""
+        return any(each.is_called(name) for each in self.ranges)
+
     def star(self, qualifier: tuple[str, ...], at: object | None) -> list[tuple[str, Expression]]:
         """What `*` or `t.*` stands for: names and columns."""
         if not qualifier:

@@ -12,7 +12,8 @@ from headrace.errors import HeadraceError, InvalidQuery
 from headrace.graph.relations import Relation, Sort
 from headrace.sql import unresolved as un
 from headrace.sql.aggregation import Grouping, aggregated
-from headrace.sql.marks import AggregateMark, Order, SubqueryMark, contains
+from headrace.sql.functions.construction import field_of
+from headrace.sql.marks import AggregateMark, GroupWindowMark, Order, SubqueryMark, contains
 from headrace.sql.over_windows import with_over
 from headrace.sql.relations import columns, distinct, first_columns, projected
 from headrace.sql.resolver import Resolver
@@ -65,6 +66,7 @@ def select(relation: Relation, resolver: Resolver, selection: Selection) -> Rela
     nodes += [each for each in (selection.having, selection.qualify) if each is not None]
     if selection.group_by is not None or having is not None or _aggregates(work):
         relation, work = _grouped(relation, resolver, selection, work, nodes)
+    _refuse_lone_windows(work)
     if qualify is not None:
         qualify = work.pop()
     if having is not None:
@@ -82,16 +84,39 @@ def _aggregates(expressions: Sequence[Expression]) -> bool:
     return any(contains(expression, AggregateMark) for expression in expressions)
 
 
+def _refuse_lone_windows(expressions: Sequence[Expression]) -> None:
+    for part in (part for each in expressions for part in each.walk()):
+        if isinstance(part, GroupWindowMark):
+            raise InvalidQuery(
+                f"{part} is of a window that the query does not group by",
+                origin=part.at,
+                hint="write TUMBLE, HOP or SESSION with the same arguments in GROUP BY",
+            )
+
+
 def _items(resolver: Resolver, selection: Selection) -> list[_Item]:
     items: list[_Item] = []
     for node in selection.items:
         if isinstance(node, un.Star):
-            found = resolver.scope.star(node.qualifier, node.at)
+            found = _fields_of(resolver, node) or resolver.scope.star(node.qualifier, node.at)
             items += [_Item(name, column, node) for name, column in found]
         else:
             name = _name(node, f"{selection.unnamed}{len(items)}")
             items.append(_Item(name, resolver.resolve(node), node))
     return items
+
+
+def _fields_of(resolver: Resolver, star: un.Star) -> list[tuple[str, Expression]]:
+    """What `column.*` stands for; nothing if this is a table, or no column of rows."""
+    if not star.qualifier or resolver.scope.has_table(star.qualifier):
+        return []
+    try:
+        row = resolver.resolve(un.Name(star.qualifier, at=star.at))
+    except InvalidQuery:
+        return []
+    if not isinstance(row.type, lt.RowType):
+        return []
+    return [(field.name, field_of(row, field.name, star.at)) for field in row.type.fields]
 
 
 def _name(node: un.Unresolved, unnamed: str) -> str:

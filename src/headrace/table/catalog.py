@@ -45,6 +45,7 @@ from headrace.table.resolved_schema import (
     UniqueConstraint,
     WatermarkSpec,
 )
+from headrace.table.spark_catalog import jdbc_catalog
 
 __all__ = [
     "Catalog",
@@ -284,18 +285,22 @@ class HiveCatalog(Catalog):
         hive_version: str | None = None,
     ) -> None:  # fmt: skip
         raise Unsupported(
-            "Hive catalogs are not there", origin=calling_origin(),
-            hint="Use a catalog of type generic_in_memory or filesystem.",
+            "Hive catalogs are those of the Spark session", origin=calling_origin(),
+            hint="Start Spark with Hive, and CREATE CATALOG … WITH ('type' = 'hive').",
         )  # fmt: skip
 
 
 class JdbcCatalog(Catalog):
-    """A database's catalog, which is not there."""
+    """A database's catalog, through Spark's; the same as CREATE CATALOG with the type `jdbc`."""
 
     def __init__(
         self, catalog_name: str, default_database: str, username: str, pwd: str, base_url: str
     ) -> None:
-        raise Unsupported(
-            "JDBC catalogs are not there", origin=calling_origin(),
-            hint="Use a catalog of type generic_in_memory or filesystem.",
-        )  # fmt: skip
+        options = {
+            "name": require_name(catalog_name, "catalog"),
+            "default-database": require_name(default_database, "database"),
+            "username": username,
+            "password": pwd,
+            "base-url": base_url,
+        }
+        super().__init__(jdbc_catalog(options))

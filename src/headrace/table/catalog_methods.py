@@ -10,6 +10,7 @@ from headrace.origin import calling_origin
 from headrace.sql import functions
 from headrace.sql.catalog import CatalogFunction, CatalogView
 from headrace.table.catalog import Catalog, CatalogDescriptor
+from headrace.table.environment_models import EnvironmentModels
 from headrace.table.module import Module, ModuleEntry
 from headrace.table.object_names import path_parts
 from headrace.table.udf import (
@@ -32,14 +33,7 @@ def no_java(what: str) -> Unsupported:
     )  # fmt: skip
 
 
-def no_models() -> Unsupported:
-    return Unsupported(
-        "models are not there", origin=calling_origin(),
-        hint="Call the model in a function of your own, such as an AsyncScalarFunction.",
-    )  # fmt: skip
-
-
-class CatalogMethods:
+class CatalogMethods(EnvironmentModels):
     """Catalogs, databases, tables, views, functions and modules."""
 
     _session: TableSession
@@ -192,33 +186,6 @@ class CatalogMethods:
         return [ModuleEntry(name, True) for name in known.modules] + [
             ModuleEntry(name, False) for name in unused
         ]
-
-    # Models.
-
-    def create_model(
-        self, model_path: str, model_descriptor: Any, ignore_if_exists: bool | None = False
-    ) -> NoReturn:
-        raise no_models()
-
-    def create_temporary_model(
-        self, model_path: str, model_descriptor: Any, ignore_if_exists: bool | None = False
-    ) -> NoReturn:
-        raise no_models()
-
-    def drop_model(self, model_path: str, ignore_if_not_exists: bool | None = True) -> NoReturn:
-        raise no_models()
-
-    def drop_temporary_model(self, model_path: str) -> NoReturn:
-        raise no_models()
-
-    def list_models(self) -> list[str]:
-        """Models of the current database; nothing here can call them."""
-        catalogs = self._session.catalogs
-        return list(catalogs.catalog().models(catalogs.current_database))
-
-    def list_temporary_models(self) -> list[str]:
-        """There are none."""
-        return []
 
 
 def _registered(name: str, function: Any) -> CatalogFunction:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from headrace.errors import PartitionNotExistException, TableNotExistException
 from headrace.sql import catalog as sc
@@ -18,6 +18,7 @@ from headrace.table.object_names import ObjectPath
 _UNKNOWN = CatalogTableStatistics(-1, -1, -1, -1)
 _NO_COLUMNS = CatalogColumnStatistics({})
 _SIZES, _COLUMNS = "sizes", "columns"
+S = TypeVar("S", CatalogTableStatistics, CatalogColumnStatistics)
 
 
 class StatisticsMethods:
@@ -87,15 +88,15 @@ class StatisticsMethods:
     def _notes(self, path: ObjectPath) -> dict[Any, Any]:
         return self.catalog.notes(*place_of(path))
 
-    def _of_table(self, kind: str, path: ObjectPath, unknown: Any) -> Any:
+    def _of_table(self, kind: str, path: ObjectPath, unknown: S) -> S:
         self._has_table(path, False)
-        return self._notes(path).get((kind, None), unknown)
+        return cast(S, self._notes(path).get((kind, None), unknown))
 
     def _of_partition(
-        self, kind: str, path: ObjectPath, spec: CatalogPartitionSpec, unknown: Any
-    ) -> Any:
+        self, kind: str, path: ObjectPath, spec: CatalogPartitionSpec, unknown: S
+    ) -> S:
         self._has_partition(path, spec, False)
-        return self._notes(path).get((kind, spec), unknown)
+        return cast(S, self._notes(path).get((kind, spec), unknown))
 
     def _has_table(self, path: ObjectPath, may_miss: bool) -> bool:
         found = self.catalog.table(*place_of(path)) is not None

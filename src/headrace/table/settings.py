@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from headrace.core.config import Configuration, parse_duration
+from headrace.core.execution_config import PARALLELISM
 from headrace.core.older_options import take_over
 from headrace.errors import InvalidArgument
 from headrace.operators.functions.session import session_time_zone
@@ -20,6 +21,7 @@ CHANGES = "headrace.table.changes"
 """`micro-batch` (default): one change per key and micro-batch. `record`: as Flink without
 mini-batches, every record's. BATCH mode knows no changes, there it has no meaning."""
 LOCAL_TIME_ZONE = "table.local-time-zone"
+DEFAULT_PARALLELISM = "table.exec.resource.default-parallelism"
 STATE_TTL = "table.exec.state.ttl"
 FORCE_RECOMPILE = "table.plan.force-recompile"
 MAX_COLUMN_WIDTH = "table.display.max-column-width"
@@ -41,6 +43,9 @@ class TableSettings:
     def hand_over(self, outer: Configuration) -> None:
         """Let the stream environment run a query as it is set for tables."""
         take_over(outer, self.own)
+        wanted = self.configuration.get_integer(DEFAULT_PARALLELISM, -1)
+        if wanted > 0:
+            outer.set_integer(PARALLELISM, wanted)
 
     @property
     def as_stream(self) -> bool:

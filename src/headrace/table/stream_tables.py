@@ -80,12 +80,16 @@ class StreamConverter:
             kind = value.get_row_kind().value if with_kinds and isinstance(value, Row) else INSERT
             given = (value,) if atomic else value
             if len(given) != width:
-                raise ValueError(f"the record has {len(given)} values, the table {width} columns")
+                raise InvalidArgument(
+                    f"the record has {len(given)} values, the table {width} columns",
+                    hint="Declare the type of the stream, or a Schema with these columns.",
+                )
             row = [kind, *(part(each) for part, each in zip(parts, given, strict=True))]
             if with_time:
                 if stamp is None:
-                    raise ValueError(
-                        "the record has no event time: assign timestamps and watermarks first"
+                    raise InvalidArgument(
+                        "the record has no event time",
+                        hint="Use assign_timestamps_and_watermarks(...) before it is a table.",
                     )
                 row.append(stamp * _NANOS_PER_MS)
             return tuple(row)

@@ -6,9 +6,9 @@ import sys
 from datetime import timedelta
 from typing import Any
 
-from headrace.core.config import Configuration
+from headrace.core.config import Configuration, as_text
 from headrace.core.time import Duration
-from headrace.errors import Unsupported
+from headrace.errors import InvalidArgument, Unsupported
 from headrace.operators.functions.session import zone_of
 from headrace.origin import calling_origin
 from headrace.table.settings import LOCAL_TIME_ZONE, STATE_TTL
@@ -46,8 +46,13 @@ class TableConfig:
         return self._configuration.get_string(key, "")
 
     def set(self, key: str, value: Any) -> TableConfig:
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        self._own.set_string(key, text)
+        if value is None:
+            raise InvalidArgument(
+                f"setting {key!r} cannot be None",
+                origin=calling_origin(),
+                hint="get_configuration().remove_config(key) unsets it.",
+            )
+        self._own.set_string(key, as_text(value))
         return self
 
     def add_configuration(self, configuration: Configuration) -> None:

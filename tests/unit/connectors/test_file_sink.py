@@ -10,6 +10,7 @@ import pytest
 
 from headrace.common import Encoder, Row, Types
 from headrace.core.operator import TaskInfo
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import (
     BucketAssigner,
     FileCompactor,
@@ -18,6 +19,7 @@ from headrace.datastream.connectors import (
     OutputFileConfig,
     RollingPolicy,
 )
+from headrace.datastream.connectors.file_system import StreamingFileSink
 from headrace.datastream.formats.csv import CsvBulkWriters, CsvSchema
 from headrace.datastream.formats.json import JsonRowSerializationSchema
 from headrace.errors import InvalidArgument, JobFailed, TypeMismatch, Unsupported
@@ -267,3 +269,29 @@ class TestRefusals:
         csv = CsvBulkWriters.for_schema(CsvSchema.builder().add_string_column("a").build())
         with pytest.raises(TypeMismatch, match="takes a OnCheckpointRollingPolicy"):
             FileSink.for_bulk_format(str(tmp_path), csv).with_rolling_policy(DEFAULT)
+
+
+class TestStreamingFileSink:
+    """The sink's older name, for `add_sink`."""
+
+    def test_it_writes_what_a_file_sink_writes(self, tmp_path):
+        builder = StreamingFileSink.for_row_format(str(tmp_path), TEXT)
+        builder.with_bucket_assigner(FLAT).with_rolling_policy(policy=EVERY_BATCH)
+        builder.with_output_file_config(OutputFileConfig.OutputFileConfigBuilder().build())
+        sink = builder.build()
+        assert isinstance(sink, StreamingFileSink)
+        write(sink, ["a", "b"])
+        assert list(contents(tmp_path).values()) == ["a\nb\n"]
+
+    def test_bulk_formats(self, tmp_path):
+        csv = CsvBulkWriters.for_schema(CsvSchema.builder().add_string_column("a").build())
+        builder = StreamingFileSink.for_bulk_format(str(tmp_path), csv)
+        assert isinstance(builder.with_rolling_policy(EVERY_BATCH).build(), StreamingFileSink)
+        with pytest.raises(TypeMismatch, match="takes a OnCheckpointRollingPolicy"):
+            builder.with_rolling_policy(DEFAULT)
+
+    def test_streams_take_it(self, tmp_path):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        sink = StreamingFileSink.for_row_format(str(tmp_path), TEXT).build()
+        env.from_collection(["a"], Types.STRING()).add_sink(sink)
+        assert "Sink" in env.get_execution_plan()

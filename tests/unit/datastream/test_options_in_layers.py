@@ -9,6 +9,7 @@ import pytest
 from headrace.core.config import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.environment_settings import SettingsMixin
+from headrace.errors import InvalidArgument
 from headrace.spark.dependencies import Dependencies
 from headrace.table import EnvironmentSettings, StreamTableEnvironment, TableEnvironment
 
@@ -24,8 +25,12 @@ def environment(options: Mapping[str, str] | None = None) -> StreamExecutionEnvi
     return StreamExecutionEnvironment.get_execution_environment(given)
 
 
+def plan_a_query(tables: TableEnvironment) -> None:
+    tables._execution.optimized(tables.sql_query("SELECT 1").relation)
+
+
 def parallelism_of_a_query(tables: TableEnvironment) -> int:
-    tables.explain_sql("SELECT 1")
+    plan_a_query(tables)
     return tables._env.get_parallelism()
 
 
@@ -57,6 +62,15 @@ def test_options_for_tables_by_their_settings_and_by_set() -> None:
     assert tables.get_config().get(PARALLELISM, "unset") == "unset"
 
 
+def test_the_parallelism_of_tables_has_an_option_of_its_own() -> None:
+    """It goes before all others."""
+    env = environment().set_parallelism(2)
+    tables = StreamTableEnvironment.create(env)
+    tables.get_config().set(PARALLELISM, "4")
+    tables.get_config().set("table.exec.resource.default-parallelism", "3")
+    assert parallelism_of_a_query(tables) == 3
+
+
 def test_tables_see_what_the_environment_sets() -> None:
     env = environment()
     tables = StreamTableEnvironment.create(env)
@@ -78,6 +92,12 @@ def test_the_last_way_to_set_the_parallelism_counts() -> None:
     assert env.get_parallelism() == 5
 
 
+def test_an_option_for_tables_is_not_none() -> None:
+    tables = StreamTableEnvironment.create(environment())
+    with pytest.raises(InvalidArgument, match="setting 'a' cannot be None"):
+        tables.get_config().set("a", None)
+
+
 def test_a_configuration_is_copied() -> None:
     given = configuration(parallelism_default="3")
     env = StreamExecutionEnvironment.get_execution_environment(given)
@@ -97,6 +117,7 @@ def usual_parallelism() -> Iterator[None]:
 def test_the_default_local_parallelism_is_that_of_later_environments() -> None:
     env = environment()
     before = env.get_parallelism()
+    assert env.get_config().get_parallelism() == before
     env.set_default_local_parallelism(before + 6)
     assert env.get_parallelism() == before
     assert env.get_default_local_parallelism() == before + 6
@@ -124,7 +145,7 @@ def test_operator_chaining_can_be_set_by_its_older_name(way: str) -> None:
         tables = StreamTableEnvironment.create(env)
         tables.get_config().set("pipeline.operator-chaining", "false")
         assert env.is_chaining_enabled()
-        tables.explain_sql("SELECT 1")
+        plan_a_query(tables)
     assert not env.is_chaining_enabled()
     env.configure(Configuration.from_dict({"pipeline.operator-chaining": "true"}))
     assert env.is_chaining_enabled()

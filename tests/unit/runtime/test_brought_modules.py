@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from headrace.errors import InvalidQuery
 from headrace.runtime.brought_modules import bring, brought
+from headrace.table import EnvironmentSettings, TableEnvironment
 
 
 @pytest.fixture(autouse=True)
@@ -92,3 +94,21 @@ def test_a_program_looks_into_what_it_brings_only_for_a_moment(tmp_path: Path) -
     del sys.modules["brought_for_a_test"]
     with pytest.raises(ModuleNotFoundError):
         value()
+
+
+def test_functions_by_name_are_looked_for_in_what_is_brought_along(tmp_path: Path) -> None:
+    """CREATE FUNCTION finds a module that `add_python_file` names, and says so if it does not."""
+    file = tmp_path / "brought_functions.py"
+    file.write_text(
+        "from headrace.table import DataTypes\n"
+        "from headrace.table.udf import udf\n"
+        "twice = udf(lambda i: 2 * i, result_type=DataTypes.BIGINT())\n",
+        encoding="utf-8",
+    )
+    tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    tables.execute_sql("CREATE FUNCTION twice AS 'brought_functions.twice' LANGUAGE PYTHON")
+    with pytest.raises(InvalidQuery, match="add its file with add_python_file"):
+        tables.sql_query("SELECT twice(1)")
+    tables.add_python_file(str(file))
+    assert tables.sql_query("SELECT twice(1) AS n").get_schema().get_field_names() == ["n"]
+    del sys.modules["brought_functions"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.errors import JobFailed, UserFunctionFailed
+from headrace.errors import InvalidArgument, JobFailed, UserFunctionFailed
 from headrace.spark import essence
 from headrace.spark.failures import from_spark
 
@@ -41,12 +41,15 @@ DIED = "Lost task 0.3: org.apache.spark.SparkException: Python worker exited une
         (CAST, "'a' cannot be cast to INT", "TRY_CAST"),
         (OVERFLOW, "3000000000 does not fit into INT", "TRY_CAST"),
         (LOST, "Connection reset\nCaused by: by the peer", None),
+        ("[STREAM_FAILED] Query [id = 8f2e, runId = cf6b] terminated with exception: No space",
+         "No space", None),
         (DIED, "a Python worker died, and again when its task was tried anew", "memory"),
     ],
 )  # fmt: skip
 def test_it_says_what_is_wrong(text: str, message: str, hint: str | None) -> None:
     error = from_spark(Exception(text))
-    assert type(error) is JobFailed
+    about_values = text in (DIVISION, CAST, OVERFLOW)
+    assert type(error) is (InvalidArgument if about_values else JobFailed)
     assert error.message == message
     assert (hint or "") in (error.hint or "")
 

@@ -26,13 +26,21 @@ from headrace.spark.failures import WorkerFailure, from_spark, reported
 LINE = Origin("job.py", 3)
 
 
+def raised(error: Exception) -> Exception:
+    """The error as it is when a line of the user has raised it."""
+    try:
+        raise error
+    except Exception as caught:
+        return caught
+
+
 @pytest.mark.parametrize(
     ("error", "cause", "again"),
     [
         (UserFunctionFailed("x", origin=LINE), ValueError(), True),
-        (UserFunctionFailed("x", origin=LINE), ConnectionError("the user's own call"), True),
+        (UserFunctionFailed("x", origin=LINE), raised(ConnectionError("the user's own")), True),
         (UserFunctionFailed("x"), ValueError("in a function without a file"), True),
-        (UserFunctionFailed("x"), OSError("a disk that headrace writes to"), False),
+        (UserFunctionFailed("x", origin=LINE), OSError("a disk headrace writes to"), False),
         (UserFunctionFailed("x"), MemoryError(), False),
         (TypeMismatch("x"), None, True),
         (StateAccessError("x"), None, True),

@@ -21,8 +21,11 @@ from headrace.table.catalog import (
     CatalogPartition,
     CatalogPartitionSpec,
     CatalogTableStatistics,
+    HiveCatalog,
+    JdbcCatalog,
     ObjectPath,
 )
+from headrace.table.model_descriptor import ModelDescriptor
 from headrace.table.schema import Schema
 
 TABLE, VIEW, PARTED = ObjectPath("db", "t"), ObjectPath("db", "v"), ObjectPath("db", "parted")
@@ -219,6 +222,36 @@ def test_object_paths_have_an_order() -> None:
     assert (one < two, one <= one, two > one, two >= two, one > two) == (True,) * 4 + (False,)
     with pytest.raises(TypeError):
         assert one < "a.b"  # type: ignore[operator]
+
+
+def test_a_table_environment_keeps_models() -> None:
+    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    schema = Schema.new_builder().column("x", DataTypes.INT()).build()
+    builder = ModelDescriptor.for_provider("OPENAI").input_schema(schema).output_schema(schema)
+    model = builder.option("task", "regression").comment("a model").build()
+    assert model.get_options() == {"provider": "OPENAI", "task": "regression"}
+    assert (model.get_comment(), model.get_input_schema()) == ("a model", schema)
+    env.create_model("m", model)
+    env.create_model("m", model, True)
+    env.create_temporary_model("t", model)
+    with pytest.raises(errors.InvalidQuery, match="there is a model m already"):
+        env.create_model("m", model)
+    assert (env.list_models(), env.list_temporary_models()) == (["m", "t"], ["t"])
+    assert (env.drop_model("m"), env.drop_model("m"), env.drop_temporary_model("t")) == (
+        True,
+        False,
+        True,
+    )
+    with pytest.raises(errors.InvalidQuery, match="there is no model m"):
+        env.drop_model("m", False)
+
+
+def test_a_databases_catalog_is_that_of_create_catalog() -> None:
+    made = JdbcCatalog("c", "shop", "me", "secret", "jdbc:postgresql://host:5432/")
+    assert made.get_default_database() == "shop"
+    assert made.catalog.options["base-url"] == "jdbc:postgresql://host:5432/"
+    with pytest.raises(errors.Unsupported, match="those of the Spark session"):
+        HiveCatalog("h")
 
 
 @pytest.mark.parametrize("name", [None, "", " "])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
@@ -52,8 +54,9 @@ def test_bad_descriptions_are_refused() -> None:
         Schema().proctime()
     with pytest.raises(InvalidArgument, match="a field a already"):
         Schema().field("a", "INT").field("a", "INT")
+    pairs: Any = [("a", "INT")]
     with pytest.raises(TypeMismatch, match="fields are a dict"):
-        Schema().fields([("a", "INT")])  # type: ignore[arg-type]
+        Schema().fields(pairs)
     for refused in (Rowtime().timestamps_from_extractor, Rowtime().watermarks_from_strategy):
         with pytest.raises(Unsupported, match="a class of the JVM"):
             refused("a.b.C")

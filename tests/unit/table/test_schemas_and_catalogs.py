@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.errors import InvalidArgument, InvalidQuery, TypeMismatch, Unsupported
+from headrace.errors import InvalidArgument, InvalidQuery, TypeMismatch
 from headrace.table import DataTypes, Schema, TableSchema
 from headrace.table.catalog import (
     Catalog,
@@ -14,8 +14,6 @@ from headrace.table.catalog import (
     CatalogPartition,
     CatalogPartitionSpec,
     Column,
-    HiveCatalog,
-    JdbcCatalog,
     ObjectIdentifier,
     ObjectPath,
     ResolvedSchema,
@@ -179,9 +177,6 @@ def test_a_catalog_by_hand() -> None:
     catalog.drop_database("db", False)
     with pytest.raises(InvalidArgument, match="no database db"):
         catalog.get_database("db")
-    for kind in (lambda: HiveCatalog("h"), lambda: JdbcCatalog("j", "d", "u", "p", "url")):
-        with pytest.raises(Unsupported):
-            kind()
 
 
 def test_catalogs_of_an_environment() -> None:

@@ -45,8 +45,11 @@ def not_contained(value: Any, *options: Any) -> bool | None:
     return None if found is None else not found
 
 
-def null_if_equal(value: Any, other: Any) -> Any:
-    return None if value is not None and value == other else value
+def null_if_equal(value: Any, *compared: Any) -> Any:
+    """The value unless it equals the other; where they are compared as another type, both follow
+    as that."""
+    one, other = compared if len(compared) == 2 else (value, *compared)
+    return None if value is not None and one == other else value
 
 
 def conjunction(left: bool | None, right: bool | None) -> bool | None:

@@ -10,7 +10,7 @@ SECOND_NANOS = 1_000_000_000
 MILLI_NANOS = 1_000_000
 DAY_NANOS = 86_400 * SECOND_NANOS
 _EPOCH_ORDINAL = 719_163
-_TIME = re.compile(r"\d*?(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?", re.ASCII)
+_TIME = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d*))?)?)?", re.ASCII)
 _TIMESTAMP = re.compile(
     r"(\d{4,})-(\d{1,2})-(\d{1,2})(?: (\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{0,9}))?)?", re.ASCII
 )
@@ -110,17 +110,21 @@ def date_text(days: int) -> str:
 
 
 def time_text(millis: int, precision: int) -> str:
-    seconds, fraction = divmod(millis, 1000)
-    minutes, second = divmod(seconds, 60)
+    """A time of day, with as many digits of the second as there are, and one at least."""
+    digits = f"{millis % 1000:03d}"[:precision].rstrip("0") or "0"
+    return clock_text(millis) if precision == 0 else f"{clock_text(millis)}.{digits}"
+
+
+def clock_text(millis: int) -> str:
+    minutes, second = divmod(millis // 1000, 60)
     hour, minute = divmod(minutes, 60)
-    clock = f"{hour:02d}:{minute:02d}:{second:02d}"
-    return clock if precision == 0 else f"{clock}.{f'{fraction:03d}'.ljust(9, '0')[:precision]}"
+    return f"{hour:02d}:{minute:02d}:{second:02d}"
 
 
 def timestamp_text(nanos: int, precision: int) -> str:
     days, rest = divmod(nanos, DAY_NANOS)
     seconds, fraction = divmod(rest, SECOND_NANOS)
-    text = f"{date_text(days)} {time_text(seconds * 1000, 0)}"
+    text = f"{date_text(days)} {clock_text(seconds * 1000)}"
     return text if precision == 0 else f"{text}.{f'{fraction:09d}'[:precision]}"
 
 
@@ -131,4 +135,4 @@ def months_text(months: int) -> str:
 
 def millis_text(millis: int) -> str:
     days, rest = divmod(abs(millis), DAY_MILLIS)
-    return f"{'-' if millis < 0 else '+'}{days} {time_text(rest, 3)}"
+    return f"{'-' if millis < 0 else '+'}{days} {clock_text(rest)}.{rest % 1000:03d}"

@@ -49,7 +49,10 @@ def _whole(result: LogicalType, rounding: str, real: Callable[[float], int]) -> 
         # Decimals have one zero only.
         return lambda value: value.to_integral_value(rounding=rounding) or Decimal(0)
     if isinstance(result, lt.APPROXIMATE):
-        return lambda value: float(real(value)) if math.isfinite(value) else value
+        # A zero keeps the sign of what it was made of.
+        return lambda value: (
+            math.copysign(float(real(value)), value) if math.isfinite(value) else value
+        )
     return int
 
 
@@ -81,7 +84,7 @@ def _to_digits(result: LogicalType, rounding: str) -> Operation:
         if not math.isfinite(value):
             return value
         exact = decimal_of(value) if narrow is float else Decimal(f"{value:.9g}")
-        return narrow(float(decimal(exact, digits)))
+        return narrow(float(decimal(exact, digits))) + 0.0  # decimals have one zero only
 
     return real
 

@@ -34,6 +34,7 @@ _FIXED_UNITS = {**CLOCK_UNITS, "DAY": DAY_NANOS, "WEEK": 7 * DAY_NANOS}
 _MONTH_UNITS = {
     "MONTH": 1, "QUARTER": 3, "YEAR": 12, "DECADE": 120, "CENTURY": 1200, "MILLENNIUM": 12000,
 }  # fmt: skip
+_LONG_UNITS = ("DECADE", "CENTURY", "MILLENNIUM")
 
 
 def _weekday(days: int) -> int:
@@ -157,9 +158,11 @@ def _ceil_days(days: int, unit: str) -> int:
 
 
 def _next_days(days: int, unit: str) -> int:
-    """The first day of a unit that is not before."""
+    """The first day of a unit that is not before, as Flink finds it: the first day of a quarter
+    counts only if it is that of a year, and that of ten years or more does not count."""
     start = _floor_days(days, unit)
-    if start == days:
+    counts = unit not in _LONG_UNITS and (unit != "QUARTER" or civil(days)[1] == 1)
+    if start == days and counts:
         return days
     return start + 7 if unit == "WEEK" else plus_months(start, _MONTH_UNITS[unit])
 
@@ -175,7 +178,8 @@ def _ceil_nanos(nanos: int, unit: str) -> int:
     size = _FIXED_UNITS.get(unit)
     if size is not None and unit != "WEEK":
         return -(-nanos // size) * size
-    return _next_days(-(-nanos // DAY_NANOS), unit) * DAY_NANOS
+    # What the clock says on the first day does not count.
+    return _next_days(nanos // DAY_NANOS, unit) * DAY_NANOS
 
 
 def rounded(up: bool) -> Callable[..., Callable[[int, str], int]]:

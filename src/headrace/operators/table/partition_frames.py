@@ -86,12 +86,10 @@ class PartitionFrames:
     def _frames(self, rows: list[Row]) -> Bounds:
         count = len(rows)
         if self._ranges is None:
+            ends = [self._at(at + 1, self.following, 1, count, count) for at in range(count)]
             return [
-                (
-                    self._at(at, self.preceding, -1, 0, count),
-                    self._at(at + 1, self.following, 1, count, count),
-                )
-                for at in range(count)
+                (min(self._at(at, self.preceding, -1, 0, count), end), end)
+                for at, end in enumerate(ends)
             ]
         return self._ranges.of(rows, [self.order_of(row) for row in rows])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.core.expressions import Expression
-from headrace.core.operator import Batch, Context
+from headrace.core.operator import MIN_TIMESTAMP, Batch, Context
 from headrace.core.user_code import RecordFailure
 from headrace.errors import InvalidArgument
 from headrace.operators.table.compiled import compiled_value
@@ -16,15 +16,19 @@ Stamps = list[int | None]
 class WatermarkAssignerOperator(TableOperator):
     """Gives rows the time at column `time` as timestamp and reports watermarks.
 
-    A row for which the expression is NULL does not move time on, nor does one of 1970 or before:
-    as in Flink the watermark of a table starts after the epoch.
+    A row for which the expression is NULL does not move time on. As in Flink neither does one of
+    1970 or before, unless it is the source that makes watermarks.
     """
 
     makes_watermarks = True
     emits_its_input = True
 
-    def __init__(self, time: int, watermark: Expression, *, idle_after_ms: int | None = None):
+    def __init__(
+        self, time: int, watermark: Expression, *, idle_after_ms: int | None = None,
+        by_source: bool = False,
+    ):  # fmt: skip
         self.time = time
+        self._before_first = MIN_TIMESTAMP if by_source else 0
         self.idle_after_ms = idle_after_ms
         self._watermark = compiled_value(watermark)
 
@@ -45,9 +49,9 @@ class WatermarkAssignerOperator(TableOperator):
             self._emit_in_steps(rows, stamps, marks)
             return
         self.ctx.emit(rows, stamps)
-        newest = max((mark for mark in marks if mark is not None), default=0) // NANOS_PER_MS
-        if newest > 0:
-            self.ctx.report_watermark(newest)
+        newest = max((mark for mark in marks if mark is not None), default=None)
+        if newest is not None and newest // NANOS_PER_MS > self._before_first:
+            self.ctx.report_watermark(newest // NANOS_PER_MS)
 
     def _stamps(self, rows: list[Row]) -> Stamps:
         at = (self.time or 0) + 1
@@ -59,7 +63,7 @@ class WatermarkAssignerOperator(TableOperator):
 
     def _emit_in_steps(self, rows: list[Row], stamps: Stamps, marks: list[int | None]) -> None:
         """Each watermark follows the row it is from before the next row."""
-        begin, newest = 0, 0
+        begin, newest = 0, self._before_first
         for end, mark in enumerate(marks, start=1):
             if mark is not None and mark // NANOS_PER_MS > newest:
                 newest = mark // NANOS_PER_MS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headrace.core import logical_types as lt
 from headrace.core.expressions import Call, Column, Expression, Literal, ScalarFunction
@@ -14,6 +14,12 @@ _FLIPPED = {
     "GREATER_THAN": "LESS_THAN",
     "GREATER_THAN_OR_EQUAL": "LESS_THAN_OR_EQUAL",
     "EQUALS": "EQUALS",
+}
+_NEGATED = {
+    "LESS_THAN": "GREATER_THAN_OR_EQUAL",
+    "LESS_THAN_OR_EQUAL": "GREATER_THAN",
+    "GREATER_THAN": "LESS_THAN_OR_EQUAL",
+    "GREATER_THAN_OR_EQUAL": "LESS_THAN",
 }
 
 
@@ -66,7 +72,12 @@ def time_bounds(
 
 
 def _comparisons(part: Expression) -> list[Expression]:
-    """A BETWEEN as its two comparisons."""
+    """A BETWEEN as its two comparisons; a comparison that must not hold as its opposite."""
+    if isinstance(part, Call) and part.function.name == "NOT":
+        (inner,) = part.arguments
+        if isinstance(inner, Call) and inner.function.name in _NEGATED:
+            opposite = replace(inner.function, name=_NEGATED[inner.function.name])
+            return [replace(inner, function=opposite)]
     if isinstance(part, Call) and part.function.name == "BETWEEN" and len(part.arguments) == 3:
         value, low, high = part.arguments
 

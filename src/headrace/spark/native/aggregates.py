@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import Window as SparkWindow
 from pyspark.sql.functions import expr
 
-from headrace.core.expressions import AggregateCall, SortKey
+from headrace.core.expressions import AggregateCall, Distance, SortKey
 from headrace.core.logical_types import is_proctime
 from headrace.graph.relations import Aggregate, Deduplicate, Over, Rank
 from headrace.operators.table.expand import GroupingSets
@@ -127,8 +127,10 @@ def _frame_text(relation: Over) -> str:
     frame = relation.frame
     if frame.has_distance:
         raise NotNative("Spark's RANGE differs from Flink's at NULLs and at the ends of a type")
+    if frame.is_empty:
+        raise NotNative("Spark has no frames without rows")
 
-    def bound(size: int | None, way: str) -> str:
+    def bound(size: Distance | None, way: str) -> str:
         if size is None:
             return f"UNBOUNDED {way}"
         return "CURRENT ROW" if size == 0 else f"{size} {way}"

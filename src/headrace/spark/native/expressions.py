@@ -23,10 +23,10 @@ from headrace.core.expressions import (
     columns_of,
     shifted,
 )
+from headrace.core.given_values import wrong_value
 from headrace.core.logical_types import INT, LogicalType, RowType
 from headrace.core.table_columns import from_arrow, to_arrow
-from headrace.core.user_code import RecordFailure, shown
-from headrace.errors import TypeMismatch
+from headrace.core.user_code import RecordFailure
 from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.batched_calls import column_call
 from headrace.operators.table.compiled import Compiled, compiled_value
@@ -217,11 +217,7 @@ def _misfit(
         try:
             to_arrow([given], type)
         except Exception:
-            mismatch = TypeMismatch(
-                f"{shown(given)}, of type {given.__class__.__name__}, is no {type}",
-                hint="Let the function return what its result_type says, or change result_type.",
-            )
-            return RecordFailure(mismatch, call, row)
+            return RecordFailure(wrong_value(given, type), call, row)
     return RecordFailure(error, call)
 
 

@@ -100,6 +100,7 @@ FUNCTIONS: tuple[FunctionRow, ...] = (
         doc="The only element of an array; an error if there are several.",
         signatures=(signature(ARRAY),),
         result=_element,
+        nullable=True,
         meaning=collection.element,
         examples=(example((1,), gives=1),),
     ),

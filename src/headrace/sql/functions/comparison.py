@@ -13,7 +13,7 @@ from headrace.operators.functions import comparison
 from headrace.sql.functions.conversion import cast
 from headrace.sql.functions.parameters import ANY
 from headrace.sql.functions.row import FunctionRow, Nullability, example, of, signature
-from headrace.sql.functions.type_rules import comparison_type, needs_no_cast
+from headrace.sql.functions.type_rules import comparison_type, needs_no_cast, reads_text
 
 _SPARK_COMPARES = (
     lt.BooleanType, *lt.INTEGERS, lt.DoubleType, lt.DecimalType, lt.DateType, *lt.CHARACTERS,
@@ -31,6 +31,18 @@ def alike(arguments: Sequence[Expression]) -> Sequence[Expression] | None:
             return None
         shared = shared if found is None else found
     return [_compared_as(argument, shared) for argument in arguments]
+
+
+def equal(arguments: Sequence[Expression]) -> Sequence[Expression] | None:
+    """Arguments of = and the like. Flink does not read a number from text here, and finds text
+    different from every truth value."""
+    left, right = (argument.type for argument in arguments)
+    if reads_text(left, right) or reads_text(right, left):
+        if isinstance(left, lt.NUMERIC) or isinstance(right, lt.NUMERIC):
+            return None
+        if isinstance(left, lt.BooleanType) or isinstance(right, lt.BooleanType):
+            return arguments
+    return alike(arguments)
 
 
 def _both_null(left: LogicalType, right: LogicalType) -> bool:
@@ -51,6 +63,21 @@ def _compared_as(argument: Expression, shared: LogicalType) -> Expression:
     return cast(argument, shared.with_nullable(argument.type.nullable))
 
 
+def _like_the_first(arguments: Sequence[Expression]) -> Sequence[Expression] | None:
+    """Of IN: where text meets another type, what is listed becomes the type of what is sought."""
+    sought, *others = (argument.type for argument in arguments)
+    texts = [isinstance(one, lt.CHARACTERS) for one in others if not isinstance(one, lt.NullType)]
+    if any(texts) and not all(texts):
+        return None
+    listed = [
+        cast(one, sought.with_nullable(one.type.nullable))
+        if reads_text(sought, one.type) or reads_text(one.type, sought)
+        else one
+        for one in arguments[1:]
+    ]
+    return alike([arguments[0], *listed])
+
+
 def _ordered(arguments: Sequence[Expression]) -> Sequence[Expression] | None:
     fitted = alike(arguments)
     if fitted is None or any(isinstance(one.type, _UNORDERED) for one in fitted):
@@ -64,11 +91,17 @@ def spark_if_same(template: str) -> SparkForm:
     def form(
         texts: Sequence[str], types: Sequence[LogicalType], _result: LogicalType
     ) -> str | None:
-        if all(isinstance(type, _SPARK_COMPARES) for type in types):
+        if all(isinstance(type, _SPARK_COMPARES) for type in types) and not _reads(types):
             return template.format(*texts)
         return None
 
     return form
+
+
+def _reads(types: Sequence[LogicalType]) -> bool:
+    """Whether Spark would read text as something else."""
+    left, right = types[:2]
+    return reads_text(left, right) or reads_text(right, left)
 
 
 _NOT_A_NUMBER = {"=": "{0}", ">": "{0}", ">=": "{0}", "<": "{1}", "<=": "{1}"}
@@ -79,7 +112,8 @@ def _spark_comparison(sign: str) -> SparkForm:
     def form(
         texts: Sequence[str], types: Sequence[LogicalType], _result: LogicalType
     ) -> str | None:
-        if not all(isinstance(type, (*_SPARK_COMPARES, lt.FloatType)) for type in types):
+        compared = all(isinstance(type, (*_SPARK_COMPARES, lt.FloatType)) for type in types)
+        if not compared or _reads(types):
             return None
         plain = f"({texts[0]} {sign} {texts[1]})"
         if not any(isinstance(type, lt.APPROXIMATE) for type in types):
@@ -99,7 +133,7 @@ def _comparison(
     return FunctionRow(
         names=(name,),
         doc=doc,
-        signatures=(signature(ANY, ANY, prepare=_ordered if ordered else alike),),
+        signatures=(signature(ANY, ANY, prepare=_ordered if ordered else equal),),
         result=BOOLEAN,
         meaning=meaning,
         inline=f"{{0}} {inline} {{1}}",
@@ -156,7 +190,7 @@ def _listed(
     return FunctionRow(
         names=(name,),
         doc=doc,
-        signatures=(signature(ANY, ANY, rest=(ANY,), prepare=alike),),
+        signatures=(signature(ANY, ANY, rest=(ANY,), prepare=_like_the_first),),
         result=BOOLEAN,
         meaning=meaning,
         strict=False,
@@ -173,7 +207,7 @@ def _distinct(name: str, doc: str, sign: str, spark: str, gives: bool) -> Functi
     return FunctionRow(
         names=(name,),
         doc=doc,
-        signatures=(signature(ANY, ANY, prepare=alike),),
+        signatures=(signature(ANY, ANY, prepare=equal),),
         result=BOOLEAN,
         nullable=nullable,
         meaning=operator.ne if sign == "!=" else operator.eq,

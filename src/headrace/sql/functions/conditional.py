@@ -8,7 +8,7 @@ from headrace.core import logical_types as lt
 from headrace.core.expressions import Expression
 from headrace.core.logical_types import LogicalType
 from headrace.operators.functions import comparison
-from headrace.sql.functions.comparison import alike
+from headrace.sql.functions.comparison import equal
 from headrace.sql.functions.conversion import cast
 from headrace.sql.functions.parameters import ANY, TRUTH, kind_of
 from headrace.sql.functions.row import FunctionRow, example, of, signature, type_of
@@ -39,8 +39,17 @@ def _branches(arguments: Sequence[Expression]) -> Sequence[Expression] | None:
 
 
 def _common(types: Sequence[LogicalType]) -> LogicalType | None:
-    if all(isinstance(type, lt.NullType) for type in types):
+    """Of the results of a CASE: dates and times do not become timestamps, and of FLOAT and DOUBLE
+    Flink takes the first."""
+    known = [type for type in types if not isinstance(type, lt.NullType)]
+    if not known:
         return lt.NULL
+    if all(isinstance(type, lt.APPROXIMATE) for type in known):
+        return known[0].with_nullable(any(type.nullable for type in types))
+    if any(isinstance(type, lt.TIMESTAMPS) for type in known) and any(
+        isinstance(type, lt.DateType | lt.TimeType) for type in known
+    ):
+        return None
     return common_type(types)
 
 
@@ -78,10 +87,10 @@ def _same_type(arguments: Sequence[Expression]) -> LogicalType | None:
 
 def _null_if(arguments: Sequence[Expression]) -> Sequence[Expression] | None:
     """Compared as their common type, but the result is the first as it was."""
-    compared = alike(arguments)
-    if compared is None:
-        return None
-    return compared if compared[0] is not arguments[0] else [arguments[0], compared[1]]
+    compared = equal(arguments)
+    if compared is None or compared[0] is arguments[0]:
+        return compared
+    return [arguments[0], *compared]
 
 
 FUNCTIONS = (

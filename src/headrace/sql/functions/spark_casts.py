@@ -36,7 +36,7 @@ def written(texts: Sequence[str], types: Sequence[LogicalType], result: LogicalT
     """CAST(… AS result)."""
     source, name, text = types[0], type_name(result), texts[0]
     if name is None:
-        return None
+        return _of_length(text, source, result)
     if name == "STRING":
         return _as_text(text, source)
     if isinstance(result, lt.INTEGERS) and isinstance(source, lt.INTEGERS):
@@ -47,6 +47,18 @@ def written(texts: Sequence[str], types: Sequence[LogicalType], result: LogicalT
         return f"try_cast({text} AS {name})"
     same = any(isinstance(source, one) and isinstance(result, other) for one, other in _SAME)
     return f"CAST({text} AS {name})" if same else None
+
+
+def _of_length(text: str, source: LogicalType, result: LogicalType) -> str | None:
+    """Text and bytes cut, and filled up if the length is fixed; rpad() does both."""
+    if isinstance(source, lt.CHARACTERS) and isinstance(result, lt.CharType):
+        return f"rpad({text}, {result.length}, ' ')"
+    if isinstance(source, lt.BINARIES) and isinstance(result, lt.BinaryType):
+        return f"rpad({text}, {result.length}, X'00')"
+    for family in (lt.CHARACTERS, lt.BINARIES):
+        if isinstance(source, family) and isinstance(result, family):
+            return f"substring({text}, 1, {result.length})"
+    return None
 
 
 def _as_text(text: str, source: LogicalType) -> str | None:
@@ -62,7 +74,7 @@ def _as_text(text: str, source: LogicalType) -> str | None:
 def renamed(texts: Sequence[str], types: Sequence[LogicalType], result: LogicalType) -> str | None:
     """What is the same value in Python may still be of another Spark type."""
     source, text = types[0], texts[0]
-    if isinstance(source, lt.CHARACTERS) or type(source) is type(result):
+    if isinstance(source, (*lt.CHARACTERS, *lt.BINARIES)) or type(source) is type(result):
         return text
     name = type_name(result)
     return None if name is None else f"CAST({text} AS {name})"

@@ -42,7 +42,7 @@ _EXPLICIT: dict[type[LogicalType], tuple[type[LogicalType], ...]] = {
     lt.VarCharType: _TEXT_OF,
     lt.BinaryType: (*lt.CHARACTERS, *lt.BINARIES, lt.RawType),
     lt.VarBinaryType: (*lt.CHARACTERS, *lt.BINARIES, lt.RawType),
-    lt.BooleanType: (*lt.CHARACTERS, *lt.INTEGERS),
+    lt.BooleanType: (*lt.CHARACTERS, *lt.NUMERIC),
     **dict.fromkeys(lt.NUMERIC, _TO_NUMBER),
     lt.DateType: (*lt.TIMESTAMPS, *lt.CHARACTERS),
     lt.TimeType: (lt.TimeType, *lt.TIMESTAMPS, *lt.CHARACTERS),
@@ -99,7 +99,8 @@ def _castable(source: LogicalType, target: LogicalType, *, explicit: bool) -> bo
             for one, other in zip(ours, theirs, strict=True)
         )
     if explicit and isinstance(target, lt.INTERVALS) and isinstance(source, lt.NUMERIC):
-        return " TO " not in target.resolution  # a number can only be a count of one unit
+        # A number can only be a count of one unit.
+        return " TO " not in target.resolution and not isinstance(source, lt.APPROXIMATE)
     if isinstance(source, _IMPLICIT.get(type(target), (type(target),))):
         return not isinstance(target, (*_CONSTRUCTED, lt.RawType))
     return explicit and isinstance(source, _EXPLICIT.get(type(target), ()))
@@ -188,11 +189,21 @@ def as_decimal(type: LogicalType) -> lt.DecimalType:
     return lt.DecimalType(_INTEGER_DIGITS[type.__class__], 0, nullable=type.nullable)
 
 
+_READ_FROM_TEXT = (lt.BooleanType, *lt.NUMERIC, *lt.DATETIMES)
+
+
+def reads_text(type: LogicalType, other: LogicalType) -> bool:
+    """Whether text of the one type is read as the other when they are compared."""
+    return isinstance(type, lt.CHARACTERS) and isinstance(other, _READ_FROM_TEXT)
+
+
 def comparison_type(left: LogicalType, right: LogicalType) -> LogicalType | None:
-    """The type two values are compared as: text is read as a date or time if it meets one."""
+    """The type two values are compared as: text is read as what it meets, a number as a BIGINT or
+    what has room for one."""
     for one, other in ((left, right), (right, left)):
-        if isinstance(one, lt.CHARACTERS) and isinstance(other, lt.DATETIMES):
-            return lt.materialized(other)
-        if isinstance(one, lt.DateType) and isinstance(other, lt.TIMESTAMPS):
+        if reads_text(one, other):
+            numeric = isinstance(other, lt.NUMERIC)
+            return common_type((other, lt.BIGINT)) if numeric else lt.materialized(other)
+        if isinstance(one, lt.DateType | lt.TimeType) and isinstance(other, lt.TIMESTAMPS):
             return None
     return common_type((left, right))

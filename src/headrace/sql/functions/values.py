@@ -70,6 +70,13 @@ def _element_type(arguments: Sequence[Expression]) -> LogicalType | None:
     return type.value if isinstance(type, lt.MapType) else None
 
 
+def _position_fits(arguments: Sequence[Expression]) -> Sequence[Expression] | None:
+    """A position that is written out counts from 1 on."""
+    position = arguments[1]
+    before = isinstance(position, Literal) and position.value is not None and position.value < 1
+    return None if before else arguments
+
+
 def _key_fits(arguments: Sequence[Expression]) -> Sequence[Expression] | None:
     held, key = arguments[0].type, arguments[1]
     if not isinstance(held, lt.MapType) or not can_cast_implicitly(key.type, held.key):
@@ -160,7 +167,7 @@ FUNCTIONS = (
         names=("ITEM", "ARRAY_ELEMENT"),
         doc="The element at a position from 1 on, or the value of a key; NULL if there is none.",
         signatures=(
-            signature(ARRAY, INTEGER),
+            signature(ARRAY, INTEGER, prepare=_position_fits),
             signature(MAP, ANY, prepare=_key_fits),
             signature(_VARIANT, INTEGER),
             signature(_VARIANT, TEXT),

@@ -237,16 +237,17 @@ def over(lowering: Lowering, relation: Over) -> int:
     first = relation.order[0].column if relation.order else None
     by_time = first is not None and is_time_attribute(types[first]) and relation.order[0].ascending
     by_time = by_time and frame.following == 0
+    preceding = None if frame.preceding is None else int(frame.preceding)
     if by_time and first is not None and not lowering.retracts(relation.input):
         if is_rowtime(types[first]):
             rowtime = RowtimeOverOperator(
-                types, relation.calls, rowtime=first, unit=frame.unit, preceding=frame.preceding,
+                types, relation.calls, rowtime=first, unit=frame.unit, preceding=preceding,
                 ttl_ms=ttl,
             )  # fmt: skip
             return lowering.operator("OverAggregate", (node,), rowtime, parallelism)
         proctime = ProctimeOverOperator(
             types, relation.calls, order=[key.column for key in relation.order], unit=frame.unit,
-            preceding=frame.preceding, ttl_ms=ttl, time=lowering.time_column(relation),
+            preceding=preceding, ttl_ms=ttl, time=lowering.time_column(relation),
         )  # fmt: skip
         return lowering.operator("OverAggregate", (node,), proctime, parallelism)
     if lowering.settings.batch and not lowering.retracts(relation.input):

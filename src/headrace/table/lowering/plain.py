@@ -29,6 +29,7 @@ from headrace.operators.table.lookup_join import LookupJoinOperator
 from headrace.operators.table.to_changelog import ToChangelogOperator
 from headrace.operators.table.values import value_records
 from headrace.operators.table.watermark_assigner import WatermarkAssignerOperator
+from headrace.plan.relational.traversal import walk
 from headrace.sql.resolve_calls import SOURCE_WATERMARK
 from headrace.table.lowering.frames import native_frame
 from headrace.table.lowering.lookups import cache_options, retry_options, shaped
@@ -94,9 +95,13 @@ def assign_watermark(lowering: Lowering, relation: AssignWatermark) -> int:
     if isinstance(mark, Call) and mark.function is SOURCE_WATERMARK:
         # The stream's own watermarks and times of records are passed on as they are.
         return lowering.node(relation.input)
-    operator = WatermarkAssignerOperator(
-        relation.time, relation.watermark, idle_after_ms=lowering.settings.idle_after_ms
+    by_source = any(
+        part.source.makes_watermarks for part in walk(relation.input) if isinstance(part, Scan)
     )
+    operator = WatermarkAssignerOperator(
+        relation.time, relation.watermark, idle_after_ms=lowering.settings.idle_after_ms,
+        by_source=by_source,
+    )  # fmt: skip
     return lowering.operator("WatermarkAssigner", (lowering.node(relation.input),), operator)
 
 

@@ -201,6 +201,19 @@ def test_with_an_interval_of_zero_a_watermark_follows_its_row():
     ]  # fmt: skip
 
 
+def test_a_watermark_of_1970_or_before_is_only_told_by_a_source():
+    rows = [I("a", -20 * MS), I("b", 5 * MS), I("c", 6 * MS)]
+    for by_source, told in ((False, [1]), (True, [-25, 0, 1])):
+        for at_once in (False, True):
+            operator = WatermarkAssignerOperator(1, BEHIND, by_source=by_source)
+            heard = _Heard()
+            heard.watermarks_at_once = at_once
+            operator.open(heard)  # type: ignore[arg-type]
+            for row in rows:
+                operator.receive(0, Batch([row]))
+            assert [said for said in heard.said if isinstance(said, int)] == told
+
+
 def test_current_watermark():
     function = ScalarFunction(
         name="CURRENT_WATERMARK", meaning=current_watermark, strict=False, deterministic=False

@@ -1,0 +1,41 @@
+"""CEIL and FLOOR of points in time at the boundaries of units: found by running Flink 2.3."""
+
+from __future__ import annotations
+
+from tests.sql.in_process import collect
+
+CASES = {
+    "CEIL(DATE '2020-02-01' TO MONTH)": "2020-02-01",
+    "CEIL(DATE '2020-02-29' TO MONTH)": "2020-03-01",
+    "CEIL(DATE '2020-01-01' TO YEAR)": "2020-01-01",
+    "CEIL(DATE '2020-01-01' TO QUARTER)": "2020-01-01",
+    "CEIL(DATE '2020-07-01' TO QUARTER)": "2020-10-01",
+    "CEIL(DATE '2020-01-01' TO DECADE)": "2030-01-01",
+    "CEIL(DATE '2001-01-01' TO CENTURY)": "2101-01-01",
+    "CEIL(DATE '2001-01-01' TO MILLENNIUM)": "3001-01-01",
+    "CEIL(DATE '2020-01-05' TO WEEK)": "2020-01-05",
+    "CEIL(DATE '2020-01-05' TO DAY)": "2020-01-06",
+    "CEIL(TIMESTAMP '2020-01-01 12:00:00' TO YEAR)": "2020-01-01 00:00:00",
+    "CEIL(TIMESTAMP '2020-01-01 12:00:00' TO MONTH)": "2020-01-01 00:00:00",
+    "CEIL(TIMESTAMP '2020-03-01 00:00:00.001' TO MONTH)": "2020-03-01 00:00:00.000",
+    "CEIL(TIMESTAMP '2020-03-01 00:00:00.001' TO WEEK)": "2020-03-01 00:00:00.000",
+    "CEIL(TIMESTAMP '2020-03-01 00:00:00.001' TO DAY)": "2020-03-02 00:00:00.000",
+    "CEIL(TIMESTAMP '2020-02-29 12:34:56.789' TO HOUR)": "2020-02-29 13:00:00.000",
+    "CEIL(TIMESTAMP '2020-02-29 12:00:00' TO HOUR)": "2020-02-29 12:00:00",
+    "CEIL(TIMESTAMP '2001-01-01 00:00:00' TO CENTURY)": "2101-01-01 00:00:00",
+    "CEIL(CAST(TIMESTAMP '2020-02-01 00:00:00' AS TIMESTAMP_LTZ(3)) TO MONTH)": (
+        "2020-02-01 00:00:00.000"
+    ),
+    "FLOOR(TIMESTAMP '2020-02-29 12:34:56.789' TO QUARTER)": "2020-01-01 00:00:00.000",
+    "FLOOR(DATE '2020-01-04' TO WEEK)": "2019-12-29",
+    "CEIL(TIME '12:00:00' TO HOUR)": "12:00:00",
+    "CEIL(CAST('12:34:56.789' AS TIME(3)) TO MINUTE)": "12:35:00.0",
+    "FLOOR(CAST('12:34:56.789' AS TIME(3)) TO MILLISECOND)": "12:34:56.789",
+    "CAST('12:34:56.150' AS TIME(3))": "12:34:56.15",
+}
+
+
+def test_times_are_rounded_to_units_as_flink_does_it() -> None:
+    chosen = ", ".join(f"CAST({text} AS STRING)" for text in CASES)
+    (row,) = collect(f"SELECT {chosen}")
+    assert dict(zip(CASES, row, strict=True)) == CASES
