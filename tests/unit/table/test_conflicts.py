@@ -93,6 +93,7 @@ def test_rows_of_the_key_itself_have_no_conflict(env: TableEnvironment) -> None:
     [
         ("files", ROWS, "it only takes rows that are added"),
         ("keyed", ROWS, "it only takes rows that are added"),
+        ("keyed", COUNTS, "it takes updates with the row before them"),
         ("plain", ROWS, "it has no primary key"),
         ("plain", COUNTS, "it has no primary key"),
     ],
