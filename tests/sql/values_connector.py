@@ -175,8 +175,8 @@ class CaseSink(PrintSink):
     def accepts(self, wanted: ChangelogMode) -> ChangelogMode:
         if self.enforced is not None:
             return self.enforced
-        if self.has_key and not wanted.insert_only:
-            return replace(wanted, updates_before=False)
+        if self.has_key:
+            return replace(wanted, updates_before=False, updates_after=True, deletes=True)
         return wanted
 
 
