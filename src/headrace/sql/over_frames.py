@@ -68,6 +68,8 @@ def frame_of(
         return UP_TO_CURRENT if order else WHOLE_PARTITION
     start = spec.start or un.FrameBound("preceding")
     end = spec.end or un.FrameBound("current")
+    if spec.end is None and start.kind == "following":
+        start, end = end, start  # a single bound is the other end of a frame at the current row
     _check_ends(start, end, at)
     distance = _rows if spec.unit == "rows" else partial(_distance, order=order)
     preceding = _signed(_reach(resolver, start, distance), start.kind == "following")

@@ -92,6 +92,15 @@ def test_a_date_counts_whole_days(env):
         assert sums(env, "DATE", frame) == found
 
 
+def test_a_single_bound_is_one_end_of_a_frame_at_the_current_row(env):
+    for order, unit in ((", v", "ROWS"), ("", "RANGE")):
+        for short, long in (("1 FOLLOWING", "CURRENT ROW AND 1 FOLLOWING"),
+                            ("1 PRECEDING", "1 PRECEDING AND CURRENT ROW")):  # fmt: skip
+            found = sums(env, "INT", f"{unit} {short}", order)
+            assert found == sums(env, "INT", f"{unit} BETWEEN {long}", order)
+    assert sums(env, "INT", "ROWS 1 FOLLOWING", ", v") == "3:13 5:25 7:7 10:15 20:27"
+
+
 def test_any_order_has_frames_without_a_distance(env):
     rows = "SELECT 'a' AS o, 1 AS v UNION ALL SELECT 'b', 2 UNION ALL SELECT 'b', 4"
     made = env.sql_query(f"SELECT v, SUM(v) OVER (ORDER BY o DESC) FROM ({rows})")

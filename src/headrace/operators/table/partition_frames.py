@@ -94,10 +94,10 @@ class PartitionFrames:
         return self._ranges.of(rows, [self.order_of(row) for row in rows])
 
     @staticmethod
-    def _at(place: int, distance: Any, sign: int, unbounded: int, count: int) -> int:
+    def _at(place: int, distance: Distance | None, sign: int, unbounded: int, count: int) -> int:
         if distance is None:
             return unbounded
-        return min(max(place + sign * distance, 0), count)
+        return min(max(place + sign * int(distance), 0), count)
 
     # Ranks and neighbours.
 
