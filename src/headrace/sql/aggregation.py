@@ -107,8 +107,9 @@ def _check_grouping(mark: AggregateMark, grouping: Grouping, relation: Relation)
         return
     for argument in mark.call.arguments:
         if argument not in grouping.keys:
-            named = isinstance(argument, Column)
-            what = f"column {relation.names[argument.index]}" if named else "an expression"
+            what = "an expression"
+            if isinstance(argument, Column):
+                what = f"column {relation.names[argument.index]}"
             raise InvalidQuery(
                 f"{mark.call.function.name} is about {what} that is not being grouped",
                 hint="Its arguments must stand in GROUP BY.",

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from headrace.core.expressions import Call, Expression, Literal, is_constant, rewritten
+from headrace.core.expressions import (
+    Call,
+    Expression,
+    Literal,
+    ScalarFunction,
+    UserCall,
+    is_constant,
+    rewritten,
+)
+from headrace.core.logical_types import APPROXIMATE
 from headrace.errors import HeadraceError
 from headrace.graph.relations import (
     INNER,
@@ -20,6 +29,24 @@ from headrace.graph.relations import (
 from headrace.operators.table.compiled import compiled_value
 from headrace.plan.relational.conditions import is_true
 from headrace.plan.relational.traversal import bottom_up
+
+_OF_SAME = {
+    "EQUALS": True,
+    "LESS_THAN_OR_EQUAL": True,
+    "GREATER_THAN_OR_EQUAL": True,
+    "NOT_EQUALS": False,
+    "LESS_THAN": False,
+    "GREATER_THAN": False,
+}
+"""What a comparison of a value with itself says."""
+_IF_NOT_NULL = {
+    True: ScalarFunction(
+        name="IS_SAME", meaning=lambda _one, _other: True, spark="IF({0} IS NULL, NULL, TRUE)"
+    ),
+    False: ScalarFunction(
+        name="IS_NOT_SAME", meaning=lambda _one, _other: False, spark="IF({0} IS NULL, NULL, FALSE)"
+    ),
+}
 
 
 def simplify(relation: Relation) -> Relation:
@@ -65,7 +92,28 @@ def _is_empty(relation: Relation) -> bool:
 
 def folded(expression: Expression) -> Expression:
     """The expression with its constant parts computed."""
-    return rewritten(expression, _fold)
+    return rewritten(rewritten(expression, _same_sides), _fold)
+
+
+def _same_sides(part: Expression) -> Expression:
+    """x = x is true, as Flink plans it: also of a number that is none and equals nothing else."""
+    if not isinstance(part, Call) or part.function.name not in _OF_SAME or len(part.arguments) != 2:
+        return part
+    one, other = part.arguments
+    if one != other or not isinstance(one.type, APPROXIMATE) or not _is_repeatable(one):
+        return part
+    told = _OF_SAME[part.function.name]
+    if not one.type.nullable:
+        return Literal(part.type, told)
+    return replace(part, function=_IF_NOT_NULL[told])
+
+
+def _is_repeatable(expression: Expression) -> bool:
+    return all(
+        part.function.deterministic
+        for part in expression.walk()
+        if isinstance(part, Call | UserCall)
+    )
 
 
 def _fold(part: Expression) -> Expression:

@@ -59,17 +59,15 @@ def window_table(lowering: Lowering, relation: WindowTable) -> int:
 def window_aggregate(lowering: Lowering, relation: WindowAggregate) -> int:
     node = lowering.node(relation.input)
     types, keys = relation.input.types, relation.keys
-    width = len(types)
-    if relation.grouping_sets is not None:
-        grouping = GroupingSets(keys, relation.grouping_sets)
-        node = lowering.operator("Expand", (node,), ExpandOperator(grouping))
-        keys = tuple(range(width, width + grouping.added))
-        keyed = lowering.exchanged_by_set(node, keys, [types[key] for key in relation.keys])
-    else:
-        keyed = lowering.by_columns(node, keys, types, "GROUP BY")
-    made = lowering.operator("WindowAggregate", (keyed,), _aggregation(lowering, relation))
+    aggregation = _aggregation(lowering, relation)
     if relation.grouping_sets is None:
-        return made
+        keyed = lowering.by_columns(node, keys, types, "GROUP BY")
+        return lowering.operator("WindowAggregate", (keyed,), aggregation)
+    grouping = GroupingSets(keys, relation.grouping_sets)
+    node = lowering.operator("Expand", (node,), ExpandOperator(grouping))
+    copies = tuple(range(len(types), len(types) + grouping.added))
+    keyed = lowering.exchanged_by_set(node, copies, [types[key] for key in keys])
+    made = lowering.operator("WindowAggregate", (keyed,), aggregation)
     return lowering.operator("Calc", (made,), CalcOperator(_shown(relation, grouping)))
 
 
