@@ -1,1 +1,1 @@
-"""Cases of our own, and what Flink gives for them; README.md says how they are recorded."""
+"""Cases of our own, and what is right for them; README.md says by whom it was judged."""

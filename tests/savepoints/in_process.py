@@ -1,10 +1,15 @@
-"""A savepoint of files in the in-process engine, and what a job tells that goes on from it."""
+"""Savepoints of files and the in-process engine: taking one, and going on from it."""
 
 from __future__ import annotations
 
+import json
+import pickle
 import re
 from collections.abc import Iterator
+from hashlib import sha256
+from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,12 +19,17 @@ from headrace.memory.engine import MemoryEngine, MicroBatch
 from headrace.memory.inputs import micro_batches
 from headrace.memory.snapshot import Snapshot, operators_of
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.carried_time import CarriedTime
 from headrace.runtime.pickling import dumps
 from headrace.runtime.placement import Placement
+from headrace.runtime.state_transfer import SlotState, slot_states, slot_time
 from headrace.spark.file_store import LocalStore
+from headrace.spark.savepoints.checkpoint import described_operators
 from headrace.spark.savepoints.dealing import Dealer
+from headrace.spark.savepoints.direct_files import write_state
 from headrace.spark.savepoints.matching import require_match
 from headrace.spark.savepoints.metadata import SavedState, SavepointMetadata
+from headrace.spark.savepoints.writer import merged_states
 from headrace.spark.slot_log import unpacked
 from headrace.testing import JobOutput
 
@@ -82,3 +92,41 @@ def lines(printed: list[str]) -> list[str]:
     """In order, without the number of the subtask that told them."""
     bare = (re.sub(r"^\d+> ", "", line) for line in printed)
     return sorted(re.sub(r"^(\w+)(:\d+)?> ", r"\1: ", line) for line in bare)
+
+
+# Taking a savepoint: what writers on Spark do in each worker, for the slots of this process.
+
+
+def save(plan: PhysicalPlan, batches: int, folder: Path) -> None:
+    """Write what a job holds after so many micro-batches."""
+    engine = MemoryEngine(plan, JobOutput(plan).handle, clock=ManualClock(_NOW))
+    [source] = plan.sources
+    for records in islice(micro_batches(source), batches):
+        engine.run(MicroBatch({source.id: records}))
+    snapshot: Snapshot = pickle.loads(engine.snapshot(compact=True))
+    engine.close()
+    operators = described_operators(plan)
+    time, pieces = CarriedTime(), []
+    members = {each["id"]: (each["uid"], each["level"], each["parallelism"]) for each in operators}
+    for (level, slot), declared in snapshot.states.items():
+        state = snapshot._rebuilt((level, slot))
+        time.take_in(slot_time(state), level, slot, members)
+        pieces += [_piece(found, plan, folder) for found in slot_states(state, declared, slot)]
+    states = merged_states(pieces)
+    files = {piece.file[0]: [*piece.file[1:]] for piece in pieces if piece.rows}
+    positions = {source.uid: {"splits": {source.uid: [None, batches]}}}
+    job = {"id": sha256(plan.name.encode()).hexdigest()[:32], "name": plan.name}
+    SavepointMetadata(
+        job, batches - 1, plan.parallelism, operators, states, time, positions, files
+    ).write(LocalStore(folder))
+
+
+def _piece(found: SlotState, plan: PhysicalPlan, folder: Path) -> SimpleNamespace:
+    limit = {vertex.uid: vertex.max_parallelism for vertex in plan.vertices.values()}
+    form, rows, file = write_state(found, folder, limit[found.operator])
+    if not rows:
+        (folder / file[0]).unlink(missing_ok=True)
+    return SimpleNamespace(
+        operator=found.operator, scope=found.scope, name=found.name, rows=rows, file=file,
+        form=json.dumps(form.to_json()), declared=json.dumps(found.declared_type),
+    )  # fmt: skip

@@ -5,15 +5,13 @@ Names, texts and what is stored must stay as they are: the savepoint was written
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headrace.common import Configuration, Row, Types
+from headrace.common import Row, Types
 from headrace.connectors.tables import register_connector
 from headrace.connectors.tables.sinks import PrintSink
 from headrace.core.logical_types import RowType
@@ -25,7 +23,9 @@ from headrace.core.table_connector import (
     TableSink,
 )
 from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.plan.planner import plan
 from headrace.table import StreamTableEnvironment
+from tests.savepoints.in_process import save
 from tests.savepoints.v2_queries import tables
 from tests.savepoints.v2_records import STEPS, add_tables, records_of
 from tests.savepoints.v2_streams import streams
@@ -103,20 +103,12 @@ def _early(env: StreamTableEnvironment) -> DataStream:
 
 
 def take(folder: Path) -> None:
-    """Run the job up to where the savepoint is to be, and take it."""
-    configuration = Configuration()
-    with tempfile.TemporaryDirectory() as work:
-        configuration.set_string("execution.checkpointing.dir", f"{work}/checkpoints")
-        env = StreamExecutionEnvironment.get_execution_environment(configuration)
-        env.set_parallelism(1)  # half as many files
-        env.enable_checkpointing(10)
-        build(env, ends=False)
-        client = env.execute_async("savepoint v2")
-        while client.get_checkpoints().counts().completed < len(STEPS):
-            pass
-        saved = client.stop_with_savepoint(False, f"{work}/savepoints").result(300)
-        client.get_job_execution_result().result(60)
-        shutil.copytree(saved.removeprefix("file:"), folder)
+    """Run the job up to where the savepoint is to be, in this process, and take it."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)  # half as many files
+    build(env, ends=True)
+    job = plan(env.builder.peek("savepoint v2", **env._graph_settings()))
+    save(job, len(STEPS), folder)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,12 @@ def _element(arguments: Sequence[Expression]) -> LogicalType | None:
     return type.element if isinstance(type, ArrayType | MultisetType) else None
 
 
+def _may_lack_element(arguments: Sequence[Expression]) -> bool:
+    """Whether the array or its element may be NULL."""
+    element = _element(arguments)
+    return arguments[0].type.nullable or (element is not None and element.nullable)
+
+
 def _grown(arguments: Sequence[Expression]) -> LogicalType | None:
     """The array's type; its elements may be NULL if the new one may."""
     element = _element(arguments)
@@ -100,7 +106,7 @@ FUNCTIONS: tuple[FunctionRow, ...] = (
         doc="The only element of an array; an error if there are several.",
         signatures=(signature(ARRAY),),
         result=_element,
-        nullable=True,
+        nullable=_may_lack_element,
         meaning=collection.element,
         examples=(example((1,), gives=1),),
     ),
