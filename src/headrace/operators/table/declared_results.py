@@ -60,8 +60,9 @@ def _whole_of(bits: int) -> Convert:
 
     def whole(value: Any) -> int:
         if value.__class__ is not int:
-            is_whole = isinstance(value, float) and value.is_integer()
-            value = int(value) if is_whole else int(value.__index__())
+            value = (
+                value.__int__()
+            )  # texts have none; of fractions Flink, too, keeps the whole part
         if low <= value <= high:
             return value  # type: ignore[no-any-return]
         raise OverflowError
