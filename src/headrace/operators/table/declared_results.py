@@ -62,7 +62,7 @@ def _whole_of(bits: int) -> Convert:
         if value.__class__ is not int:
             value = (
                 value.__int__()
-            )  # texts have none; of fractions Flink, too, keeps the whole part
+            )  # texts have none; a fraction is cut off, as in Flink
         if low <= value <= high:
             return value  # type: ignore[no-any-return]
         raise OverflowError

@@ -1,4 +1,4 @@
-"""What functions give against the type that was declared for it, as PyFlink takes and refuses it."""
+"""What functions give, held to the declared type: taken and refused as PyFlink does."""
 
 from __future__ import annotations
 
