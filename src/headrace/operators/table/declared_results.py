@@ -60,9 +60,7 @@ def _whole_of(bits: int) -> Convert:
 
     def whole(value: Any) -> int:
         if value.__class__ is not int:
-            value = (
-                value.__int__()
-            )  # texts have none; a fraction is cut off, as in Flink
+            value = value.__int__()  # texts have none; a fraction is cut off, as in Flink
         if low <= value <= high:
             return value  # type: ignore[no-any-return]
         raise OverflowError
