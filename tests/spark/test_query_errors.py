@@ -64,7 +64,7 @@ def tables(request: pytest.FixtureRequest) -> TableEnvironment:
     tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     options = tables.get_config()
     options.set("parallelism.default", "1")
-    options.set("table.exec.async-scalar.max-attempts", "0")
+    options.set("table.exec.async-scalar.max-attempts", "1")
     options.set("headrace.table.changes", request.param)
     tables.create_temporary_view("words", tables.from_elements([("to",)], ["word"]))
     for name, function in FUNCTIONS.items():

@@ -25,7 +25,7 @@ _PAUSE = 0.1
 
 def run_in_group(spark: SparkSession, work: Callable[[], T]) -> T:
     """Do work that runs Spark jobs in this thread's job group; raises what a user should see."""
-    group = spark.sparkContext.getLocalProperty(GROUP)
+    group = spark.sparkContext.getLocalProperty(GROUP) or ""
     found: list[HeadraceError] = []
 
     def end(error: HeadraceError) -> None:
