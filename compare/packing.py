@@ -27,6 +27,11 @@ def by_halves(items: Sequence[T], run: Callable[[Sequence[T]], Outcome]) -> Outc
     return {**by_halves(items[:half], run), **by_halves(items[half:], run)}
 
 
+def batched(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    """The items in parts of a size."""
+    return [items[start : start + size] for start in range(0, len(items), size)]
+
+
 def queries(
     name: str,
     texts: Mapping[str, str],
@@ -48,8 +53,9 @@ def queries(
         def together(parts: Sequence[str]) -> Outcome:
             return _changes(session, tables, {part: texts[part] for part in parts}, final)
 
-        for part, found in by_halves(fine, together).items():
-            outcome[part] += [found] if isinstance(found, str) else found
+        for some in batched(fine, session.queries_in_a_job):
+            for part, found in by_halves(some, together).items():
+                outcome[part] += [found] if isinstance(found, str) else found
         return dict(outcome)
 
     return Case(name, run, core)

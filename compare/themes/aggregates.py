@@ -22,7 +22,10 @@ _SALES = Rows(
     ),
 )
 _HERE = Setting((_SALES,))
-_SIDES = "(VALUES (1), (1), (2), (NULL)) AS a (x)", "(VALUES (1), (3), (NULL), (NULL)) AS b (x)"
+_SIDES = (
+    "(VALUES (1), (1), (2), (CAST(NULL AS INT))) AS a (x)",
+    "(VALUES (1), (3), (CAST(NULL AS INT)), (CAST(NULL AS INT))) AS b (x)",
+)
 _SETS = ("UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL")
 _WINDOWS = {
     "tumble": "TUMBLE(TABLE sales, DESCRIPTOR(ts), INTERVAL '2' SECOND)",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from compare.case import Case, Rows, Setting, query
 from compare.expression_cases import expressions
 
-_NUMBERS = "(1, 10, 1), (1, 20, 2), (1, 5, 2), (1, 7, 4), (1, 1, 8), (2, 3, 1), (2, NULL, 3)"
+_NUMBERS = (
+    "(1, 10, 1), (1, 20, 2), (1, 5, 2), (1, 7, 4), (1, 1, 8), (2, 3, 1), (2, CAST(NULL AS INT), 3)"
+)
 _IDS = "id, k, v, o"
 _ORDERS = {
     "TINYINT": "CAST(o AS TINYINT)",
