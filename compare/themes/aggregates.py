@@ -22,9 +22,10 @@ _SALES = Rows(
     ),
 )
 _HERE = Setting((_SALES,))
+_NONE = "(CAST(NULL AS INT))"
 _SIDES = (
-    "(VALUES (1), (1), (2), (CAST(NULL AS INT))) AS a (x)",
-    "(VALUES (1), (3), (CAST(NULL AS INT)), (CAST(NULL AS INT))) AS b (x)",
+    f"(VALUES (1), (1), (2), {_NONE}) AS a (x)",
+    f"(VALUES (1), (3), {_NONE}, {_NONE}) AS b (x)",
 )
 _SETS = ("UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL")
 _WINDOWS = {
