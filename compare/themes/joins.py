@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from compare.case import Case, Rows, Setting, query
+from compare.case import STREAMING, Case, Rows, Setting, query
 from compare.packing import queries
 
 _LEFT = Rows("l", "id INT, x STRING", ("1,a", "1,b", "2,c", "NULL,d", "5,e"))
@@ -102,7 +102,8 @@ def cases() -> list[Case]:
         found.append(queries(f"filters, {here.mode}", _filters(), here, final=True))
         for kind in _OUTER:
             name = f"{kind} by interval, {here.mode}"
-            found.append(queries(name, _interval(kind), timed, final=True))
+            core = kind == "FULL JOIN" and here.mode == STREAMING
+            found.append(queries(name, _interval(kind), timed, final=True, core=core))
             name = f"{kind} by window, {here.mode}"
             found.append(queries(name, _window(kind), timed, final=True))
     return [*found, _temporal(), *_unnested()]
