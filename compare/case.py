@@ -25,6 +25,7 @@ Outcome = dict[str, Any]
 
 STREAMING, BATCH = "streaming", "batch"
 PLANNING, RUNNING = "planning", "running"
+_FEW, _MANY = 2, 30  # a job of PyFlink is dear to start, one of headrace to make large
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Session:
         self._settings = settings  # how PyFlink finds the cluster that all cases share
         self._folder = Path(tempfile.mkdtemp(prefix="compare-"))
         self._numbers = itertools.count(1)
+        self.queries_in_a_job = _MANY if settings else _FEW
         self.stage = PLANNING
 
     def streams(self, mode: str = STREAMING) -> StreamExecutionEnvironment:

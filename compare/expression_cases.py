@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from compare.case import NOTHING, PLANNING, RUNNING, Case, Outcome, Session, Setting, plans
+from compare.case import NOTHING, PLANNING, Case, Outcome, Session, Setting, plans
 from compare.describing import describe, describe_error
+from compare.packing import by_halves
 
 if TYPE_CHECKING:
     from pyflink.table import StreamTableEnvironment
@@ -42,23 +43,16 @@ def expressions(
 def _evaluate(
     session: Session, tables: StreamTableEnvironment, source: str, by: str, texts: list[str]
 ) -> Outcome:
-    """By halves, until what fails is alone."""
-    if not texts:
-        return {}
-    try:
-        kinds, columns = _collect(session, tables, _select(source, by, texts))
-    except Exception:
-        if len(texts) == 1:
-            return {texts[0]: f"refused {RUNNING}"}
-        half = len(texts) // 2
-        first = _evaluate(session, tables, source, by, texts[:half])
-        return {**first, **_evaluate(session, tables, source, by, texts[half:])}
-    first_one = 1 if by else 0
-    columns = columns or [[]] * len(kinds)
-    return {
-        text: [kind, *column]
-        for text, kind, column in zip(texts, kinds[first_one:], columns[first_one:], strict=True)
-    }
+    def together(some: Sequence[str]) -> Outcome:
+        kinds, columns = _collect(session, tables, _select(source, by, some))
+        first = 1 if by else 0
+        columns = columns or [[]] * len(kinds)
+        return {
+            text: [kind, *column]
+            for text, kind, column in zip(some, kinds[first:], columns[first:], strict=True)
+        }
+
+    return by_halves(texts, together)
 
 
 def _collect(

@@ -10,6 +10,8 @@ _CLUSTER = {
     "rest.address": "localhost",
     "rest.bind-port": "0",
     "taskmanager.memory.managed.size": "256m",
+    "taskmanager.memory.network.min": "256m",
+    "taskmanager.memory.network.max": "256m",
 }
 
 

@@ -52,6 +52,11 @@ def read_outcomes(file: Path) -> dict[str, dict[str, Any]]:
     return {line["case"]: line["outcome"] for line in lines}
 
 
+def recorded_themes() -> list[str]:
+    """The themes that PyFlink's outcomes are kept of."""
+    return sorted(file.stem for file in RECORDED.glob("*.jsonl"))
+
+
 def record(outcomes: Outcomes, file: Path) -> None:
     """Keep outcomes, one line for each case."""
     lines = [{"case": name, "outcome": outcome} for name, outcome in outcomes.items()]

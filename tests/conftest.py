@@ -33,6 +33,7 @@ LONGEST_FIRST = (
     "test_pattern_faults.py",
     "test_table_connectors.py",
     "test_random_queries_on_spark.py",
+    "test_recorded_by_pyflink.py",
 )
 """Files that take a minute or more. Two processes share the files in the order of collection: a
 long one that comes last would leave one of them idle."""

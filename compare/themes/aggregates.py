@@ -5,6 +5,7 @@ from __future__ import annotations
 from compare.case import Case, Rows, Setting, query
 from compare.expression_cases import expressions
 from compare.kinds_of_values import BOOLEANS, NUMBERS, TEXTS, TIMES
+from compare.packing import queries
 from compare.texts import read_texts
 
 _SALES = Rows(
@@ -21,7 +22,11 @@ _SALES = Rows(
     ),
 )
 _HERE = Setting((_SALES,))
-_SIDES = "(VALUES (1), (1), (2), (NULL)) AS a (x)", "(VALUES (1), (3), (NULL), (NULL)) AS b (x)"
+_NONE = "(CAST(NULL AS INT))"
+_SIDES = (
+    f"(VALUES (1), (1), (2), {_NONE}) AS a (x)",
+    f"(VALUES (1), (3), {_NONE}, {_NONE}) AS b (x)",
+)
 _SETS = ("UNION", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL")
 _WINDOWS = {
     "tumble": "TUMBLE(TABLE sales, DESCRIPTOR(ts), INTERVAL '2' SECOND)",
@@ -36,6 +41,15 @@ _LEGACY = {
     "TUMBLE": "TUMBLE(ts, INTERVAL '2' SECOND)",
     "HOP": "HOP(ts, INTERVAL '1' SECOND, INTERVAL '3' SECOND)",
     "SESSION": "SESSION(ts, INTERVAL '2' SECOND)",
+}
+
+_OVER_WINDOWS = {
+    "rows": "SELECT k, v, window_start, window_end, CAST(window_time AS TIMESTAMP(3)) AS wt"
+    " FROM TABLE({})",
+    "sums": "SELECT k, window_start, window_end, SUM(v) AS s, COUNT(*) AS n"
+    " FROM TABLE({}) GROUP BY k, window_start, window_end",
+    "top": "SELECT k, v, window_end FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY"
+    " window_start, window_end ORDER BY v DESC, ts) AS rn FROM TABLE({})) WHERE rn <= 1",
 }
 
 
@@ -72,25 +86,14 @@ def _sets() -> list[Case]:
 
 def _windows() -> list[Case]:
     found = []
-    for setting in (_HERE, _HERE.in_batch_mode()):
-        for name, window in _WINDOWS.items():
-            rows = f"SELECT k, v, window_start, window_end, window_time FROM TABLE({window})"
-            sums = (
-                "SELECT k, window_start, window_end, SUM(v) AS s, COUNT(*) AS n"
-                f" FROM TABLE({window}) GROUP BY k, window_start, window_end"
-            )
-            tops = (
-                "SELECT k, v, window_end FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY"
-                " window_start, window_end ORDER BY v DESC, ts) AS rn"
-                f" FROM TABLE({window})) WHERE rn <= 1"
-            )
-            found.append(query(f"{name} rows, {setting.mode}", rows, setting))
-            found.append(query(f"{name} sums, {setting.mode}", sums, setting))
-            found.append(query(f"{name} top, {setting.mode}", tops, setting))
-        for name, group in _LEGACY.items():
-            text = (
-                f"SELECT k, {name}_START({group.partition('(')[2]} AS ws, COUNT(*) AS n"
-                f" FROM sales GROUP BY k, {group}"
-            )
-            found.append(query(f"GROUP BY {name}, {setting.mode}", text, setting))
+    for here in (_HERE, _HERE.in_batch_mode()):
+        for name, text in _OVER_WINDOWS.items():
+            texts = {each: text.format(window) for each, window in _WINDOWS.items()}
+            found.append(queries(f"windows: {name}, {here.mode}", texts, here))
+        legacy = {
+            name: f"SELECT k, {name}_START({group.partition('(')[2]} AS ws, COUNT(*) AS n"
+            f" FROM sales GROUP BY k, {group}"
+            for name, group in _LEGACY.items()
+        }
+        found.append(queries(f"windows as groups, {here.mode}", legacy, here))
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compare.case import NOTHING, Case
 from compare.expression_cases import expressions
-from compare.kinds_of_values import EVERY, PLAIN, Kind
+from compare.kinds_of_values import EVERY, NUMBERS, PLAIN, TEXTS, Kind
 
 _BAD_TEXTS = Kind(
     "STRING",
@@ -29,12 +29,13 @@ _BAD_TEXTS = Kind(
 
 def cases() -> list[Case]:
     whole = [_to_every_type(kind) for kind in EVERY]
-    return [*whole, _texts_as_every_type(), *(_natively(kind) for kind in PLAIN[:9])]
+    return [*whole, _texts_as_every_type(), *(_natively(kind) for kind in NUMBERS)]
 
 
 def _to_every_type(kind: Kind) -> Case:
-    casts = [f"CAST(v AS {target.sql})" for target in EVERY]
-    return expressions(f"CAST of {kind.sql}", casts, source=kind.source(), by="n", core=True)
+    word = "TRY_CAST" if kind in TEXTS else "CAST"  # a text may mean nothing to a type
+    casts = [f"{word}(v AS {target.sql})" for target in EVERY]
+    return expressions(f"{word} of {kind.sql}", casts, source=kind.source(), by="n", core=True)
 
 
 def _texts_as_every_type() -> Case:

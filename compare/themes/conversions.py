@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from compare.case import Case, Outcome, Session, result_of
-from compare.describing import describe, describe_row
+from compare.describing import describe
 from compare.kinds_of_values import EVERY, Kind
+from compare.packing import by_halves
 
 if TYPE_CHECKING:
     from pyflink.table import DataType
@@ -18,15 +19,13 @@ _MOMENT = datetime.datetime(2020, 2, 29, 12, 34, 56, 789012)
 
 
 def cases() -> list[Case]:
-    values = python_values()
     return [
-        *(Case(f"{kind.sql} collected", _collected(kind)) for kind in EVERY),
-        *(Case(f"{kind.sql} to pandas", _to_pandas(kind), core=True) for kind in EVERY),
-        *(Case(f"{kind.sql} to a stream", _to_stream(kind)) for kind in EVERY),
+        Case("every type to pandas", _each_kind(_to_pandas), core=True),
+        Case("every type to a stream", _each_kind(_to_stream)),
         *(Case(f"{name} from pandas", _from_pandas(name)) for name in frames()),
-        *(Case(f"{name} from elements", _from_elements(name)) for name in values),
-        *(Case(f"{name} with a type", _with_type(name)) for name in values),
-        *(Case(f"{name} as a stream", _as_stream(name)) for name in values),
+        Case("elements", _each_value(_from_elements)),
+        Case("elements with a type", _each_value(_with_type)),
+        Case("elements as a stream and back", _each_value(_as_stream)),
         *(Case(f"stream of {name}", _typed_stream(name)) for name in typed_values()),
     ]
 
@@ -148,32 +147,88 @@ def frames() -> dict[str, dict[str, Any]]:
     }
 
 
-def _query(session: Session, kind: Kind) -> Any:
-    return session.tables().sql_query(f"SELECT v FROM {kind.source()}")
+def _each_kind(
+    convert: Callable[[Session, Sequence[Kind]], list[Any]],
+) -> Callable[[Session], Outcome]:
+    """What becomes of a column of each type, with one value and NULL."""
 
-
-def _collected(kind: Kind) -> Callable[[Session], Outcome]:
-    return lambda session: result_of(session, _query(session, kind).execute())
-
-
-def _to_pandas(kind: Kind) -> Callable[[Session], Outcome]:
     def run(session: Session) -> Outcome:
-        frame = _query(session, kind).to_pandas()
-        values = sorted(describe(value) for value in frame["v"])
-        return {"dtype": str(frame["v"].dtype), "values": values}
+        def together(names: Sequence[str]) -> Outcome:
+            kinds = [kind for kind in EVERY if kind.sql in names]
+            columns = convert(session, kinds)
+            return {kind.sql: column for kind, column in zip(kinds, columns, strict=True)}
+
+        return by_halves([kind.sql for kind in EVERY], together)
 
     return run
 
 
-def _to_stream(kind: Kind) -> Callable[[Session], Outcome]:
+def _table_of(tables: Any, kinds: Sequence[Kind]) -> Any:
+    names = ", ".join(f"c{number}" for number in range(len(kinds)))
+    rows = [
+        f"({number}, {', '.join(f'CAST({value} AS {kind.sql})' for kind, value in row)})"
+        for number, row in enumerate(
+            [[(kind, kind.values[0]) for kind in kinds], [(kind, "NULL") for kind in kinds]]
+        )
+    ]
+    return tables.sql_query(f"SELECT * FROM (VALUES {', '.join(rows)}) AS t (n, {names})")
+
+
+def _to_pandas(session: Session, kinds: Sequence[Kind]) -> list[Any]:
+    frame = _table_of(session.tables(), kinds).to_pandas().sort_values("n")
+    columns = [frame[f"c{number}"] for number in range(len(kinds))]
+    return [[str(column.dtype), *map(describe, column)] for column in columns]
+
+
+def _to_stream(session: Session, kinds: Sequence[Kind]) -> list[Any]:
+    tables = session.tables()
+    with tables.to_data_stream(_table_of(tables, kinds)).execute_and_collect() as records:
+        rows = sorted((list(record) for record in records), key=lambda row: row[0])
+    return [[describe(row[number + 1]) for row in rows] for number in range(len(kinds))]
+
+
+def _each_value(
+    convert: Callable[[Any, list[str], list[tuple[Any, ...]]], Any],
+) -> Callable[[Session], Outcome]:
+    """What becomes of Python's values, a column for each type."""
+
     def run(session: Session) -> Outcome:
-        tables = session.tables()
-        table = tables.sql_query(f"SELECT v FROM {kind.source()}")
-        stream = tables.to_data_stream(table)
-        with session.running(), stream.execute_and_collect() as rows:
-            return {"rows": sorted(describe_row(row) for row in rows)}
+        def together(names: Sequence[str]) -> Outcome:
+            values = [python_values()[name] for name in names]
+            rows = [tuple(column[at % len(column)] for column in values) for at in range(3)]
+            table = convert(session.tables(), list(names), rows)
+            kinds = table.get_resolved_schema().get_column_data_types()
+            with table.execute().collect() as found:
+                columns = zip(*sorted([describe(v) for v in row] for row in found), strict=True)
+            triples = zip(names, kinds, columns, strict=True)
+            return {name: [repr(kind), *sorted(column)] for name, kind, column in triples}
+
+        return by_halves(list(python_values()), together)
 
     return run
+
+
+def _names(names: list[str]) -> list[str]:
+    return [f"c{number}" for number in range(len(names))]
+
+
+def _row_type(names: list[str]) -> Any:
+    from pyflink.table import DataTypes
+
+    pairs = zip(_names(names), names, strict=True)
+    return DataTypes.ROW([DataTypes.FIELD(column, data_types()[name]) for column, name in pairs])
+
+
+def _from_elements(tables: Any, names: list[str], rows: list[tuple[Any, ...]]) -> Any:
+    return tables.from_elements(rows, _names(names))
+
+
+def _with_type(tables: Any, names: list[str], rows: list[tuple[Any, ...]]) -> Any:
+    return tables.from_elements(rows, _row_type(names))
+
+
+def _as_stream(tables: Any, names: list[str], rows: list[tuple[Any, ...]]) -> Any:
+    return tables.from_data_stream(tables.to_data_stream(_with_type(tables, names, rows)))
 
 
 def _from_pandas(name: str) -> Callable[[Session], Outcome]:
@@ -184,40 +239,6 @@ def _from_pandas(name: str) -> Callable[[Session], Outcome]:
         series = pd.Series(column["c"], dtype=column.get("dtype"))
         table = session.tables().from_pandas(pd.DataFrame({"c": series}))
         return result_of(session, table.execute())
-
-    return run
-
-
-def _from_elements(name: str) -> Callable[[Session], Outcome]:
-    def run(session: Session) -> Outcome:
-        rows = [(value,) for value in python_values()[name]]
-        return result_of(session, session.tables().from_elements(rows, ["c"]).execute())
-
-    return run
-
-
-def _with_type(name: str) -> Callable[[Session], Outcome]:
-    def run(session: Session) -> Outcome:
-        from pyflink.table import DataTypes
-
-        rows = [(value,) for value in python_values()[name]]
-        schema = DataTypes.ROW([DataTypes.FIELD("c", data_types()[name])])
-        return result_of(session, session.tables().from_elements(rows, schema).execute())
-
-    return run
-
-
-def _as_stream(name: str) -> Callable[[Session], Outcome]:
-    """From elements of a type to a stream and back: what the table's types become."""
-
-    def run(session: Session) -> Outcome:
-        from pyflink.table import DataTypes
-
-        tables = session.tables()
-        rows = [(value,) for value in python_values()[name]]
-        schema = DataTypes.ROW([DataTypes.FIELD("c", data_types()[name])])
-        stream = tables.to_data_stream(tables.from_elements(rows, schema))
-        return result_of(session, tables.from_data_stream(stream).execute())
 
     return run
 

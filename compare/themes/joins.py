@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from compare.case import Case, Rows, Setting, query
+from compare.case import STREAMING, Case, Rows, Setting, query
+from compare.packing import queries
 
 _LEFT = Rows("l", "id INT, x STRING", ("1,a", "1,b", "2,c", "NULL,d", "5,e"))
 _RIGHT = Rows("r", "id INT, y STRING", ("1,A", "2,B", "2,C", "NULL,D", "7,E"))
@@ -95,68 +96,62 @@ _ORDERS = Rows(
 
 
 def cases() -> list[Case]:
-    return [
-        *_regular(_PLAIN),
-        *_regular(_PLAIN.in_batch_mode()),
-        *_interval(_BOTH),
-        *_interval(_BOTH.in_batch_mode()),
-        *_window(),
-        *_temporal(),
-        *_unnested(),
-    ]
-
-
-def _regular(setting: Setting) -> list[Case]:
     found = []
-    for kind, condition in product(_OUTER, _CONDITIONS):
-        text = f"SELECT l.id, x, r.id AS rid, y FROM l {kind} r ON {condition}"
-        name = f"{kind} ON {condition}, {setting.mode}"
-        found.append(query(name, text, setting, final=True))
-    for name, condition in _FILTERS.items():
-        text = f"SELECT id, x FROM l WHERE {condition}"
-        found.append(query(f"{name}, {setting.mode}", text, setting, final=True))
-    text = "SELECT x, y FROM l CROSS JOIN r"
-    return [*found, query(f"CROSS JOIN, {setting.mode}", text, setting, final=True)]
+    for here, timed in ((_PLAIN, _BOTH), (_PLAIN.in_batch_mode(), _BOTH.in_batch_mode())):
+        found.append(queries(f"regular, {here.mode}", _regular(), here, final=True))
+        found.append(queries(f"filters, {here.mode}", _filters(), here, final=True))
+        for kind in _OUTER:
+            name = f"{kind} by interval, {here.mode}"
+            core = kind == "FULL JOIN" and here.mode == STREAMING
+            found.append(queries(name, _interval(kind), timed, final=True, core=core))
+            name = f"{kind} by window, {here.mode}"
+            found.append(queries(name, _window(kind), timed, final=True))
+    return [*found, _temporal(), *_unnested()]
 
 
-def _interval(setting: Setting) -> list[Case]:
-    found = []
-    for (name, interval), kind in product(_INTERVALS.items(), _OUTER):
+def _regular() -> dict[str, str]:
+    text = "SELECT l.id, x, r.id AS rid, y FROM l {} r ON {}"
+    pairs = product(_OUTER, _CONDITIONS)
+    found = {f"{kind} ON {condition}": text.format(kind, condition) for kind, condition in pairs}
+    return {**found, "CROSS JOIN": "SELECT l.id, x, r.id AS rid, y FROM l CROSS JOIN r"}
+
+
+def _filters() -> dict[str, str]:
+    return {name: f"SELECT id, x FROM l WHERE {test}" for name, test in _FILTERS.items()}
+
+
+def _interval(kind: str) -> dict[str, str]:
+    found = {}
+    for name, interval in _INTERVALS.items():
         for seconds in (0, 1, 5, 10):
             interval = interval.replace(f"{{{seconds}}}", _SECONDS.format(seconds))
-        text = (
-            f"SELECT a.name AS an, a.ts AS ats, b.name AS bn, b.ts AS bts FROM a {kind} b"
-            f" ON a.id = b.id AND {interval}"
+        found[name] = (
+            "SELECT a.name AS an, CAST(a.ts AS TIMESTAMP(3)) AS ats, b.name AS bn,"
+            f" CAST(b.ts AS TIMESTAMP(3)) AS bts FROM a {kind} b ON a.id = b.id AND {interval}"
         )
-        title = f"{kind} with {name} interval, {setting.mode}"
-        found.append(query(title, text, setting, final=True))
     return found
 
 
-def _window() -> list[Case]:
-    found = []
-    for (name, window), kind in product(_WINDOWS.items(), _OUTER):
-        text = (
-            "SELECT L.name AS ln, R.name AS rn, L.window_start AS ls, R.window_end AS re"
-            f" FROM (SELECT * FROM TABLE({window.format('a')})) L"
-            f" {kind} (SELECT * FROM TABLE({window.format('b')})) R"
-            " ON L.id = R.id AND L.window_start = R.window_start AND L.window_end = R.window_end"
-        )
-        modes = (_BOTH, _BOTH.in_batch_mode())
-        found += [query(f"{name} {kind}, {mode.mode}", text, mode, final=True) for mode in modes]
-    return found
-
-
-def _temporal() -> list[Case]:
+def _window(kind: str) -> dict[str, str]:
     text = (
-        "SELECT id, o.cur, rate, r.ts AS rts FROM orders o {} rates"
+        "SELECT L.name AS left_name, R.name AS right_name, L.window_start AS starts,"
+        " R.window_end AS ends"
+        " FROM (SELECT * FROM TABLE({left})) L {kind} (SELECT * FROM TABLE({right})) R"
+        " ON L.id = R.id AND L.window_start = R.window_start AND L.window_end = R.window_end"
+    )
+    return {
+        name: text.format(left=window.format("a"), right=window.format("b"), kind=kind)
+        for name, window in _WINDOWS.items()
+    }
+
+
+def _temporal() -> Case:
+    text = (
+        "SELECT id, o.cur, rate, CAST(r.ts AS TIMESTAMP(3)) AS rts FROM orders o {} rates"
         " FOR SYSTEM_TIME AS OF o.ts AS r ON o.cur = r.cur"
     )
-    setting = Setting((_ORDERS, _RATES))
-    return [
-        query(f"temporal {kind}", text.format(kind), setting, final=True)
-        for kind in ("JOIN", "LEFT JOIN", "RIGHT JOIN")
-    ]
+    kinds = {kind: text.format(kind) for kind in ("JOIN", "LEFT JOIN", "RIGHT JOIN")}
+    return queries("temporal", kinds, Setting((_ORDERS, _RATES)), final=True)
 
 
 def _unnested() -> list[Case]:

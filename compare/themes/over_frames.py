@@ -5,7 +5,10 @@ from __future__ import annotations
 from compare.case import Case, Rows, Setting, query
 from compare.expression_cases import expressions
 
-_NUMBERS = "(1, 10, 1), (1, 20, 2), (1, 5, 2), (1, 7, 4), (1, 1, 8), (2, 3, 1), (2, NULL, 3)"
+_NUMBERS = (
+    *("1, 10, 1", "1, 20, 2", "1, 5, 2", "1, 7, 4", "1, 1, 8", "2, 3, 1"),
+    "2, CAST(NULL AS INT), 3",
+)
 _IDS = "id, k, v, o"
 _ORDERS = {
     "TINYINT": "CAST(o AS TINYINT)",
@@ -101,8 +104,7 @@ def cases() -> list[Case]:
 
 
 def _source(order: str) -> str:
-    rows = _NUMBERS.split("), (")
-    numbered = [f"({id_}, {row.strip('()')})" for id_, row in enumerate(rows, 11)]
+    numbered = [f"({number}, {row})" for number, row in enumerate(_NUMBERS, 11)]
     inner = f"(VALUES {', '.join(numbered)}) AS numbered ({_IDS})"
     return f"(SELECT id, k, v, {order} AS o FROM {inner}) AS t"
 

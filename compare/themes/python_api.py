@@ -50,7 +50,7 @@ def _environment(session: Session) -> Outcome:
 
 
 def _table_environment(session: Session) -> Outcome:
-    names: dict[str, object] = {}
+    names: dict[str, object] = {"t": session.tables()}
     exec(_TABLES, names)
     texts = read_texts("python_api")["a table environment"]
-    return {text: value_of(text, {**names, "t": session.tables()}) for text in texts}
+    return {text: value_of(text, names) for text in texts}

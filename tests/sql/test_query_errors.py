@@ -39,6 +39,13 @@ PLACED = [
     ("SELECT id, v FROM t GROUP BY id", "v", "v is not being grouped", "GROUP BY"),
     ("SELECT id FROM t GROUP BY id HAVING v > 1", "v", "v is not being grouped", None),
     ("SELECT ROW_NUMBER() FROM t", "ROW_NUMBER", "needs OVER", "ORDER BY"),
+    ("SELECT ARRAY[v][0] FROM t", None, "ITEM does not take", "ITEM("),
+    (
+        "SELECT TUMBLE_START(ts, INTERVAL '1' DAY) FROM clicks",
+        "TUMBLE_START",
+        "a window that the query does not group by",
+        "in GROUP BY",
+    ),
     ("SELECT id FROM t ORDER BY 2", "2", "there are 1 columns", None),
     ("SELECT SUM(v) OVER w FROM t", "SUM", "no window w", "WINDOW"),
     ("SELECT id FROM t WHERE id = (SELECT id, w FROM u)", None, "must have 1 column", None),
@@ -93,6 +100,14 @@ def test_changes_a_sink_does_not_take(planning: Planning, query: str, message: s
     assert message in error.message
     assert "table sink default_catalog.default_database.log" in error.message
     assert error.hint is not None
+
+
+def test_the_star_of_a_column_of_rows_stands_for_its_fields(planning: Planning) -> None:
+    assert [field.name for field in planning.optimized("SELECT r.*, id FROM t").schema] == [
+        "x",
+        "y",
+        "id",
+    ]
 
 
 def test_an_interval_join_needs_insertions() -> None:

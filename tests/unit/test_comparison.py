@@ -18,6 +18,7 @@ from compare.verdict import (
     outlived,
     read_known,
     read_outcomes,
+    recorded_themes,
     unexpected,
 )
 from headrace import shim
@@ -45,11 +46,12 @@ def test_each_known_difference_has_a_reason_and_places():
 
 
 @pytest.mark.usefixtures("served_as_pyflink")
-def test_all_cases_have_names_of_their_own_and_are_recorded():
+def test_all_cases_have_names_of_their_own_and_those_of_recorded_themes_are_recorded():
     for theme in THEMES:
         names = [case.name for case in cases_of(theme)]
         assert len(names) == len(set(names)), theme
-        assert set(read_outcomes(RECORDED / f"{theme}.jsonl")) == set(names), theme
+        if theme in recorded_themes():
+            assert set(read_outcomes(RECORDED / f"{theme}.jsonl")) == set(names), theme
 
 
 def test_what_differs_in_a_part_is_named_with_its_place():

@@ -147,7 +147,8 @@ class CatalogPartitionSpec:
         return dict(self._values)
 
     def __str__(self) -> str:
-        return f"CatalogPartitionSpec{{{self._values}}}"
+        shown = ", ".join(f"{key}={value}" for key, value in self._values.items())
+        return f"CatalogPartitionSpec{{{{{shown}}}}}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CatalogPartitionSpec) and self._values == other._values

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from headrace.sql import unresolved as un
 from headrace.table.expression_aggregates import AggregateExpressions
+from headrace.table.expression_calls import call_text
 from headrace.table.expression_collections import CollectionExpressions
 from headrace.table.expression_json import (
     JsonExistsOnError,
@@ -52,22 +52,7 @@ class Expression(
     """
 
     def __str__(self) -> str:
-        return _text(self._node)
+        return call_text(self._node)
 
     def __repr__(self) -> str:
         return f"<Expression {self}>"
-
-
-def _text(node: un.Unresolved) -> str:
-    match node:
-        case un.Value(value=value):
-            return repr(value)
-        case un.Alias(operand=operand, name=name, more=more):
-            return f"{_text(operand)} AS {', '.join((name, *more))}"
-        case un.Apply(function=function, arguments=arguments):
-            return f"{function}({', '.join(map(_text, arguments))})"
-        case un.UserApply(function=user, arguments=arguments):
-            return f"{user.name}({', '.join(map(_text, arguments))})"
-        case un.CastTo(operand=operand, type=type):
-            return f"CAST({_text(operand)} AS {type})"
-    return str(node)

@@ -27,7 +27,8 @@ class FrameEdge(un.Unresolved):
     current: bool
 
     def __str__(self) -> str:
-        return f"{'current' if self.current else 'unbounded'} {self.unit}"
+        edge = "CURRENT" if self.current else "UNBOUNDED"
+        return f"{edge}_{'ROW' if self.unit == 'rows' else 'RANGE'}"
 
 
 UNBOUNDED_ROW: Expression[Any] = Expression(FrameEdge("rows", False))

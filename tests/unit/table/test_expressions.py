@@ -324,3 +324,25 @@ def test_errors_name_the_line() -> None:
         table.select(col("a") + array(1))
     with pytest.raises(TypeMismatch, match=r"col\('a'\)"):
         table.select("a")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        (col("a") + 1, "plus(a, 1)"),
+        (-col("a"), "minusPrefix(a)"),
+        ((col("a") > 1) & (col("b") < 2), "and(greaterThan(a, 1), lessThan(b, 2))"),
+        (col("a").alias("b"), "as(a, 'b')"),
+        (col("a").cast(DataTypes.STRING()), "cast(a, STRING)"),
+        (col("a").count.distinct, "distinct(count(a))"),
+        (col("a").desc, "desc(a)"),
+        (col("a").get("x"), "get(a, 'x')"),
+        (col("a").extract(TimeIntervalUnit.DAY), "extract(DAY, a)"),
+        (col("a").trim_leading(), "trim(true, false, ' ', a)"),
+        (if_then_else(col("a"), "x", "y"), "ifThenElse(a, 'x', 'y')"),
+        (row(1, "a"), "row(1, 'a')"),
+        (lit(None, DataTypes.INT()), "null"),
+    ],
+)
+def test_an_expression_shows_itself_as_flink_does(expression: Expression, text: str) -> None:
+    assert str(expression) == text
