@@ -1,13 +1,15 @@
 """Compiled plans: INSERT statements with all they need, kept as text and run later.
 
 The text is JSON. What people read in it is how the statements were understood; what is run is
-pickled, functions of the user included. So it is for the same version of headrace, and a plan from
-elsewhere deserves the trust that a program does. State has the same uids as that of the statements.
+pickled, functions of the user included. So it is for the same version of headrace, and signed:
+unpickling what somebody else wrote would run their code. State has the same uids as that of the
+statements.
 """
 
 from __future__ import annotations
 
 import base64
+import hmac
 import json
 import pickle
 from collections.abc import Sequence
@@ -24,6 +26,7 @@ from headrace.plan.relational.explain import tree
 from headrace.plan.relational.traversal import walk
 from headrace.shim import FLINK_VERSION
 from headrace.table.explain_detail import ExplainDetail
+from headrace.table.plan_key import KEY_VARIABLE, sign
 from headrace.table.plan_reference import FilePlanReference, PlanReference
 from headrace.table.results import TableResult
 from headrace.table.settings import FORCE_RECOMPILE
@@ -96,6 +99,7 @@ def compile_inserts(inserts: Sequence[Insert]) -> str:
         "headraceVersion": __version__,
         "statements": [tree(insert).splitlines() for insert in inserts],
         "content": base64.b64encode(content).decode(),
+        "signature": sign(content),
     }
     return json.dumps(plan, indent=2, ensure_ascii=False) + "\n"
 
@@ -104,7 +108,8 @@ def read_inserts(text: str) -> tuple[Insert, ...]:
     """The statements of a plan."""
     try:
         plan = json.loads(text)
-        version, content = plan["headraceVersion"], plan["content"]
+        version, signature = plan["headraceVersion"], str(plan["signature"])
+        content = base64.b64decode(plan["content"])
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidArgument(
             "this is no plan that headrace has compiled", origin=calling_origin(),
@@ -116,7 +121,14 @@ def read_inserts(text: str) -> tuple[Insert, ...]:
             origin=calling_origin(),
             hint="Compile the statement again; its state is found by the same uids.",
         )
-    found: tuple[Insert, ...] = pickle.loads(base64.b64decode(content))
+    if not hmac.compare_digest(signature.encode(), sign(content).encode()):
+        raise InvalidArgument(
+            "the plan was compiled with another key, or changed since: it is not run",
+            origin=calling_origin(),
+            hint="Compile the statement again here, or set "
+            f"{KEY_VARIABLE} to one secret where plans are compiled and where they are run.",
+        )
+    found: tuple[Insert, ...] = pickle.loads(content)
     return found
 
 

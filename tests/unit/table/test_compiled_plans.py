@@ -119,3 +119,32 @@ def test_references_are_equal_by_what_they_point_at() -> None:
     assert PlanReference.from_file("a") != PlanReference.from_json_string("a")
     assert len({PlanReference.from_file("a"), PlanReference.from_file("a")}) == 1
     assert PlanReference.from_json_string("{}").get_content() == "{}"
+
+
+def test_a_plan_of_somebody_else_is_not_run(
+    env: TableEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADRACE_PLAN_KEY", "theirs")
+    text = env.compile_plan_sql(QUERY).as_json_string()
+    assert env.load_plan(PlanReference.from_json_string(text)).as_json_string() == text
+    monkeypatch.setenv("HEADRACE_PLAN_KEY", "ours")
+    with pytest.raises(InvalidArgument, match="compiled with another key"):
+        env.load_plan(PlanReference.from_json_string(text))
+
+
+def test_a_plan_that_was_changed_is_not_run(env: TableEnvironment) -> None:
+    plan = json.loads(env.compile_plan_sql(QUERY).as_json_string())
+    plan["content"] = "gASVAAAAAAAAAAAu"
+    with pytest.raises(InvalidArgument, match="or changed since"):
+        env.load_plan(PlanReference.from_json_string(json.dumps(plan)))
+
+
+def test_the_own_key_is_drawn_once_and_for_nobody_else(
+    env: TableEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HEADRACE_PLAN_KEY", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    text = env.compile_plan_sql(QUERY).as_json_string()
+    (key,) = tmp_path.rglob("plan-key*")
+    assert key.stat().st_mode & 0o077 == 0
+    assert env.load_plan(PlanReference.from_json_string(text)).as_json_string() == text
