@@ -117,7 +117,7 @@ def _frames(step: str) -> list[str]:
 
 def _ordered(name: str, order: str, step: str) -> Case:
     sums = [
-        f"SUM(v) OVER (PARTITION BY k ORDER BY o{way} {frame})".replace(" )", ")")
+        f"SUM(v) OVER (PARTITION BY k ORDER BY o{way}{_rest(frame)} {frame})".replace(" )", ")")
         for way in ("", " DESC")
         for frame in _frames(step)
     ]
@@ -125,10 +125,15 @@ def _ordered(name: str, order: str, step: str) -> Case:
     return expressions(f"ordered by {name}", sums, source=_source(order), by="id", setting=setting)
 
 
+def _rest(frame: str) -> str:
+    """What makes the order of rows whole, where rows are counted."""
+    return ", id" if frame.startswith("ROWS") else ""
+
+
 def _by_text() -> Case:
     order = "CAST(o AS STRING)"
     frames = ("", "ROWS 1 PRECEDING", "RANGE UNBOUNDED PRECEDING", "RANGE 1 PRECEDING")
-    sums = [f"SUM(v) OVER (PARTITION BY k ORDER BY o {frame})" for frame in frames]
+    sums = [f"SUM(v) OVER (PARTITION BY k ORDER BY o{_rest(frame)} {frame})" for frame in frames]
     sums += ["SUM(v) OVER (PARTITION BY k)", "SUM(v) OVER ()", "SUM(v) OVER (ORDER BY id)"]
     setting = Setting().in_batch_mode()
     return expressions("ordered by STRING", sums, source=_source(order), by="id", setting=setting)
