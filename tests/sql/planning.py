@@ -99,9 +99,13 @@ class Planning:
     def _schema(self, query: Any, _text: str) -> tuple[Field, ...]:
         return self.builder.query(query).schema
 
-    def table(self, name: str, columns: str, **options: str) -> None:
+    def table(
+        self, name: str, columns: str, partitioned_by: str | None = None, **options: str
+    ) -> None:
         """A table whose connector only says which changes it has."""
-        parsed = parse_statement(f"CREATE TABLE {name} ({columns}) WITH ('connector' = 'declared')")
+        parts = f" PARTITIONED BY ({partitioned_by})" if partitioned_by else ""
+        text = f"CREATE TABLE {name} ({columns}){parts} WITH ('connector' = 'declared')"
+        parsed = parse_statement(text)
         assert isinstance(parsed, st.CreateTable)
         made = ddl.created_table(self.session, parsed)
         given = {key.replace("_", "-"): value for key, value in options.items()}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from headrace.core.expressions import Call, Column, Literal
+from headrace.errors import InvalidQuery
 from headrace.graph.relations import Insert, Project, Values
 from tests.sql.planning import Planning, sample
 
@@ -39,11 +42,19 @@ def test_columns_may_come_in_another_order() -> None:
 
 def test_a_partition_fills_its_column() -> None:
     planning = sample()
-    planning.table("parts", "id INT, day_of STRING, v BIGINT")
+    planning.table("parts", "id INT, day_of STRING, v BIGINT", partitioned_by="day_of")
     text = "INSERT INTO parts PARTITION (day_of = '2020') SELECT id, v FROM t"
     insert = inserted(planning, text)
     assert isinstance(insert.input, Project)
     assert [str(each) for each in insert.input.expressions] == ["$0", "'2020'", "$1"]
+
+
+def test_a_partition_is_of_columns_the_table_is_partitioned_by() -> None:
+    planning = sample()
+    planning.table("parts", "id INT, day_of STRING, v BIGINT", partitioned_by="day_of")
+    for table, message in (("parts", "partitioned by day_of"), ("log", "not partitioned")):
+        with pytest.raises(InvalidQuery, match=f"v is no partition column of .*{message}"):
+            inserted(planning, f"INSERT INTO {table} PARTITION (v = 1) SELECT id, 'x' FROM t")
 
 
 def test_computed_columns_and_virtual_metadata_are_left_out() -> None:

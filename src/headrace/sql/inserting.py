@@ -49,6 +49,7 @@ def inserted(
     """
     targets = written_columns(table)
     fixed = dict(partition or {})
+    _check_partition(path, table, fixed, at)
     wanted = _filled(path, targets, names, fixed, at)
     _check_count(relation, path, targets, wanted, at)
     given = dict(zip(wanted, columns(relation), strict=True))
@@ -71,6 +72,21 @@ def inserted(
         partition_keys=tuple(order.index(key) for key in table.partition_keys if key in order),
         conflict=conflict,
     )
+
+
+def _check_partition(
+    path: tuple[str, ...], table: CatalogTable, fixed: Mapping[str, Expression], at: object | None
+) -> None:
+    """PARTITION (…) is about columns that the table is partitioned by."""
+    keys = table.partition_keys
+    for name in fixed:
+        if name not in keys:
+            listed = f"it is partitioned by {', '.join(keys)}" if keys else "it is not partitioned"
+            raise InvalidQuery(
+                f"{name} is no partition column of {'.'.join(path)}: {listed}",
+                origin=at,
+                hint=f"give {name} its value in the query",
+            )
 
 
 def _filled(
