@@ -11,7 +11,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.core.expressions import AggregateCall, Distance, Expression, SortKey, TableCall
-from headrace.core.logical_types import Field, LocalZonedTimestampType, LogicalType, TimestampType
+from headrace.core.logical_types import (
+    Field,
+    LocalZonedTimestampType,
+    LogicalType,
+    TimestampType,
+    is_time_attribute,
+)
 from headrace.core.row_patterns import RowPattern
 from headrace.core.table_connector import ChangelogMode, TableSink, TableSource
 
@@ -232,6 +238,14 @@ class Over(Single):
     order: tuple[SortKey, ...]
     frame: Frame
     calls: tuple[AggregateCall, ...]
+
+    @property
+    def follows_time(self) -> bool:
+        """Whether a row's results are known when its time has come, and never change."""
+        if not self.order or self.frame.following != 0:
+            return False
+        first = self.order[0]
+        return first.ascending and is_time_attribute(self.input.types[first.column])
 
 
 @dataclass(frozen=True, kw_only=True)

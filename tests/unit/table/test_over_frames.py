@@ -6,7 +6,7 @@ import pytest
 
 from headrace.errors import InvalidQuery
 from headrace.table import EnvironmentSettings, TableEnvironment
-from tests.unit.table.in_process import changes_of
+from tests.unit.table.in_process import changes_of, table_environment
 
 VALUES = {
     "INT": ("1", "2", "2", "5"),
@@ -153,3 +153,20 @@ def test_what_is_no_distance_is_refused(env, order, bound, text):
     )
     with pytest.raises(InvalidQuery, match=text):
         env.sql_query(f"SELECT SUM(v) OVER ({over}) FROM {table}")
+
+
+def test_what_later_rows_change_in_a_stream_is_taken_back():
+    env = table_environment()
+    rows = "SELECT v, PROCTIME() AS p FROM (VALUES (5), (7), (1)) AS T(v)"
+    over = "ORDER BY p ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING"
+    sums = f"SELECT SUM(v) OVER ({over}) AS s FROM ({rows})"
+    assert changes_of(env.sql_query(sums)) == [
+        "+I[5]",
+        "-U[5]",
+        "+U[12]",
+        "+I[7]",
+        "-U[7]",
+        "+U[8]",
+        "+I[1]",
+    ]
+    assert changes_of(env.sql_query(f"SELECT SUM(s) FROM ({sums})"))[-1] == "+U[21]"

@@ -208,8 +208,7 @@ def _(relation: Sort, inputs: Sequence[Kinds]) -> Kinds:
 
 @_kinds.register
 def _(relation: Over, inputs: Sequence[Kinds]) -> Kinds:
-    first = relation.order[0].column if relation.order else None
-    if first is not None and lt.is_time_attribute(relation.input.types[first]):
+    if relation.follows_time:
         _insert_only(relation, inputs)
         return INSERTS
     return Kinds(updates=True, deletes=not inputs[0].insert_only)

@@ -234,11 +234,9 @@ def over(lowering: Lowering, relation: Over) -> int:
     )
     parallelism = None if relation.partition else 1
     frame, ttl = relation.frame, lowering.settings.ttl_ms
-    first = relation.order[0].column if relation.order else None
-    by_time = first is not None and is_time_attribute(types[first]) and relation.order[0].ascending
-    by_time = by_time and frame.following == 0
     preceding = None if frame.preceding is None else int(frame.preceding)
-    if by_time and first is not None and not lowering.retracts(relation.input):
+    if relation.follows_time and not lowering.retracts(relation.input):
+        first = relation.order[0].column
         if is_rowtime(types[first]):
             rowtime = RowtimeOverOperator(
                 types, relation.calls, rowtime=first, unit=frame.unit, preceding=preceding,
