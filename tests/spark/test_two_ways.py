@@ -37,3 +37,11 @@ def test_floats_of_elements_are_collected_with_the_digits_they_were_given_with()
         type = DataTypes.ROW([DataTypes.FIELD("f", DataTypes.FLOAT())])
         with env.from_elements([(1.23,)], type).execute().collect() as rows:
             assert [row[0] for row in rows] == [1.23]
+
+
+def test_the_default_of_a_neighbour_also_stands_for_null_in_native_queries() -> None:
+    rows = "(VALUES (1, 1), (2, CAST(NULL AS INT)), (3, 3)) AS t(o, v)"
+    neighbours = "LEAD(v, 1, -1) OVER (ORDER BY o), LAG(v, 1, -1) OVER (ORDER BY o)"
+    query = f"SELECT o, {neighbours}, LEAD(v) OVER (ORDER BY o) FROM {rows}"
+    with batch_environment().execute_sql(query).collect() as found:
+        assert sorted(map(tuple, found)) == [(1, -1, -1, None), (2, 3, 1, 3), (3, -1, -1, None)]

@@ -170,3 +170,13 @@ def test_what_later_rows_change_in_a_stream_is_taken_back():
         "+I[1]",
     ]
     assert changes_of(env.sql_query(f"SELECT SUM(s) FROM ({sums})"))[-1] == "+U[21]"
+
+
+def test_the_default_of_a_neighbour_also_stands_for_null(env):
+    rows = "(VALUES (1, 1), (2, CAST(NULL AS INT)), (3, 3)) AS T(o, v)"
+    query = f"SELECT o, LEAD(v, 1, -1) OVER w, LAG(v, 1, -1) OVER w, LEAD(v) OVER w FROM {rows}"
+    assert changes_of(env.sql_query(f"{query} WINDOW w AS (ORDER BY o)")) == [
+        "+I[1, -1, -1, null]",
+        "+I[2, 3, 1, 3]",
+        "+I[3, -1, -1, null]",
+    ]

@@ -127,9 +127,9 @@ def _tile(at: int, count: int, tiles: int) -> int:
 
 
 def _neighbour(at: int, given: list[Row], sign: int) -> Any:
+    """The value so many rows away; as in Flink, the default also stands for a NULL there."""
     told = given[at]
     offset = told[1] if len(told) > 1 else 1
     wanted = at + sign * offset
-    if 0 <= wanted < len(given):
-        return given[wanted][0]
-    return told[2] if len(told) > 2 else None
+    found = given[wanted][0] if 0 <= wanted < len(given) else None
+    return told[2] if found is None and len(told) > 2 else found

@@ -168,6 +168,15 @@ def _called(name: str) -> SparkForm:
     return write
 
 
+def _neighbour(name: str) -> SparkForm:
+    def write(texts: Sequence[str], _types: Sequence[LogicalType], _result: LogicalType) -> str:
+        value = f"{name}({', '.join(texts[:2])}){ROWS_COUNTED}"
+        # The default also stands for a NULL that is there.
+        return f"coalesce({value}, {texts[2]})" if len(texts) > 2 else value
+
+    return write
+
+
 def _percentile_type(arguments: Sequence[Expression]) -> LogicalType:
     return ArrayType(DOUBLE) if isinstance(arguments[1].type, ArrayType) else DOUBLE
 
@@ -275,13 +284,13 @@ FUNCTIONS: tuple[FunctionRow, ...] = (
         "LAG",
         "The value of a row before, or a default.",
         collecting_aggregates.lag,
-        _called("lag"),
+        _neighbour("lag"),
     ),
     _offset(
         "LEAD",
         "The value of a row behind, or a default.",
         collecting_aggregates.only_over("LEAD"),
-        _called("lead"),
+        _neighbour("lead"),
     ),
     *collecting_rows.FUNCTIONS,
 )
