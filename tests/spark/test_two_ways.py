@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace.table import DataTypes
+from headrace.table.expressions import col
 from tests.sql.collected_values import QUERIES, shape
 from tests.sql.in_process import batch_environment
 
@@ -45,3 +46,17 @@ def test_the_default_of_a_neighbour_also_stands_for_null_in_native_queries() -> 
     query = f"SELECT o, {neighbours}, LEAD(v) OVER (ORDER BY o) FROM {rows}"
     with batch_environment().execute_sql(query).collect() as found:
         assert sorted(map(tuple, found)) == [(1, -1, -1, None), (2, 3, 1, 3), (3, -1, -1, None)]
+
+
+def test_groups_of_no_rows_in_native_queries() -> None:
+    env = batch_environment()
+    empty = env.from_elements([(1, "a")], ["i", "s"]).where(col("i") > 5)
+    env.create_temporary_view("nothing", empty)
+    for query, expected in (
+        ("SELECT COUNT(*), MAX(s) FROM nothing", [(0, None)]),
+        ("SELECT 1 FROM nothing GROUP BY ()", [(1,)]),
+        ("SELECT i, COUNT(*) FROM nothing GROUP BY GROUPING SETS ((i), ())", []),
+        ("SELECT COUNT(*) FROM nothing GROUP BY GROUPING SETS (())", [(0,)]),
+    ):
+        with env.execute_sql(query).collect() as found:
+            assert list(map(tuple, found)) == expected, query

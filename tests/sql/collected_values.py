@@ -166,6 +166,7 @@ WRAPPED: Mapping[str, Any] = {
     "m + m": None,
     "m - 1": Decimal("9" * 37 + "8"),
     "-m": Decimal("-" + "9" * 38),
+    "ABS(-m)": Decimal("9" * 38),
     "CAST(m AS DECIMAL(5, 2))": None,
 }
 WRAPPING = (

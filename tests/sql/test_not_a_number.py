@@ -19,6 +19,9 @@ CASES = {
     "n = n": None,
     "n <> n": None,
     "v BETWEEN 0 AND 1": False,
+    "v IS NOT DISTINCT FROM v": True,
+    "v IS DISTINCT FROM v": False,
+    "NULLIF(v, v)": None,
 }
 
 

@@ -97,7 +97,8 @@ def to_python(type: LogicalType, view: View) -> Convert | None:
                 nullable(to_python(value, view)),
             )
         case MultisetType(element=element):
-            return _dict_with(nullable(to_python(element, replace(view, binary=None))), _same)
+            bare = replace(view, single=None, binary=None)  # PyFlink shows them as they are kept
+            return _dict_with(nullable(to_python(element, bare)), _same)
         case RowType():
             return row_maker(type, view)
     return None

@@ -18,6 +18,7 @@ from headrace.core.logical_types import APPROXIMATE
 from headrace.errors import HeadraceError
 from headrace.graph.relations import (
     INNER,
+    Aggregate,
     Correlate,
     Filter,
     Join,
@@ -30,6 +31,8 @@ from headrace.operators.table.compiled import compiled_value
 from headrace.plan.relational.conditions import is_true
 from headrace.plan.relational.traversal import bottom_up
 
+_FAILURES = (HeadraceError, ArithmeticError, ValueError, TypeError, KeyError)
+"""What functions raise that cannot give a value."""
 _OF_SAME = {
     "EQUALS": True,
     "LESS_THAN_OR_EQUAL": True,
@@ -38,7 +41,11 @@ _OF_SAME = {
     "LESS_THAN": False,
     "GREATER_THAN": False,
 }
-"""What a comparison of a value with itself says."""
+"""What a comparison of a value with itself says, unless it is NULL."""
+_OF_SAME_OR_NULL = {"IS_NOT_DISTINCT_FROM": True, "IS_DISTINCT_FROM": False, "NULLIF": None}
+"""What is said of a value and itself, also of NULL."""
+_OF_NO_ROWS = {"COUNT": 0, "SUM": None, "MIN": None, "MAX": None}
+"""The aggregates that Flink's planner computes itself where it sees that there are no rows."""
 _IF_NOT_NULL = {
     True: ScalarFunction(
         name="IS_SAME", meaning=lambda _one, _other: True, spark="IF({0} IS NULL, NULL, TRUE)"
@@ -55,10 +62,14 @@ def simplify(relation: Relation) -> Relation:
 
 def _simplified(relation: Relation) -> Relation:
     if isinstance(relation, Project):
+        if _is_empty(relation.input):
+            return Values(schema=relation.schema, rows=())
         expressions = tuple(folded(each) for each in relation.expressions)
         return _changed(relation, expressions=expressions)
     if isinstance(relation, Filter):
         return _filter(relation)
+    if isinstance(relation, Aggregate) and _is_empty(relation.input):
+        return _aggregate_of_nothing(relation)
     if isinstance(relation, Join | Correlate) and relation.condition is not None:
         condition = folded(relation.condition)
         always = is_true(condition)
@@ -79,9 +90,28 @@ def _filter(relation: Filter) -> Relation:
         return relation.input
     if isinstance(condition, Literal):
         return Values(schema=relation.schema, rows=())
-    if _is_empty(relation.input):
+    if _is_empty(relation.input) or _keeps_nothing(relation.input, condition):
         return Values(schema=relation.schema, rows=())
     return _changed(relation, condition=condition)
+
+
+def _keeps_nothing(relation: Relation, condition: Expression) -> bool:
+    """Whether a condition holds for none of the rows that are written in the query."""
+    if not isinstance(relation, Values) or not _is_repeatable(condition):
+        return False
+    try:
+        holds = compiled_value(condition)
+        return not any(holds((0, *row)) for row in relation.rows)
+    except _FAILURES:
+        return False  # it fails when the query runs
+
+
+def _aggregate_of_nothing(relation: Aggregate) -> Relation:
+    """Without GROUP BY one row, also in a stream, of the aggregates that Flink knows itself."""
+    named = [call.function.name for call in relation.calls]
+    if relation.keys or relation.grouping_sets is not None or not _OF_NO_ROWS.keys() >= set(named):
+        return relation
+    return Values(schema=relation.schema, rows=(tuple(_OF_NO_ROWS[name] for name in named),))
 
 
 def _is_empty(relation: Relation) -> bool:
@@ -97,12 +127,16 @@ def folded(expression: Expression) -> Expression:
 
 def _same_sides(part: Expression) -> Expression:
     """x = x is true, as Flink plans it: also of a number that is none and equals nothing else."""
-    if not isinstance(part, Call) or part.function.name not in _OF_SAME or len(part.arguments) != 2:
+    if not isinstance(part, Call) or len(part.arguments) != 2:
         return part
-    one, other = part.arguments
+    name, (one, other) = part.function.name, part.arguments
     if one != other or not isinstance(one.type, APPROXIMATE) or not _is_repeatable(one):
         return part
-    told = _OF_SAME[part.function.name]
+    if name in _OF_SAME_OR_NULL:
+        return Literal(part.type, _OF_SAME_OR_NULL[name])
+    if name not in _OF_SAME:
+        return part
+    told = _OF_SAME[name]
     if not one.type.nullable:
         return Literal(part.type, told)
     return replace(part, function=_IF_NOT_NULL[told])
@@ -128,7 +162,7 @@ def _fold(part: Expression) -> Expression:
         return part
     try:
         value = compiled_value(part)((0,))
-    except (HeadraceError, ArithmeticError, ValueError, TypeError, KeyError):
+    except _FAILURES:
         # It fails where a row asks for it, as it would without being computed before.
         return part
     return Literal(part.type, value)

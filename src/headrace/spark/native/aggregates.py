@@ -47,6 +47,8 @@ def grouped(
     if gains(calls):
         return DistinctGroups(frames, keys, calls).frame(frame)
     names = [column(key) for key in keys]
+    if not names and not calls:
+        return frame.agg(expr("count(1)")).select()  # the group of all rows, of which nobody asks
     if not calls:
         return frame.select(*names).distinct().toDF(*map(column, range(len(keys))))
     results = [
@@ -64,14 +66,19 @@ def _sets(
     """Each set on its own, united; Spark's own GROUPING SETS do not take a set twice."""
     parts = []
     told = GroupingSets(keys, grouping_sets)
+    # As in Flink, the group of all rows is there without rows only if it is the one set: a column
+    # that is the same everywhere stands for no columns.
+    whole = (len(frame.columns),) if len(grouping_sets) > 1 else ()
+    rows = frame.selectExpr("*", f"1 AS {column(len(frame.columns))}") if whole else frame
     for number, chosen in enumerate(grouping_sets):
         inner = [call for call in calls if call.function.kind != "grouping"]
-        some = grouped(frames, frame, tuple(keys[at] for at in chosen), tuple(inner), None)
+        by = tuple(keys[at] for at in chosen) or whole
+        some = grouped(frames, rows, by, tuple(inner), None)
         texts = []
         for at, key in enumerate(keys):
             kind = frame.schema[column(key)].dataType.simpleString()
             texts.append(column(chosen.index(at)) if at in chosen else f"CAST(NULL AS {kind})")
-        given = iter(range(len(chosen), len(chosen) + len(inner)))
+        given = iter(range(len(by), len(by) + len(inner)))
         for call in calls:
             if call.function.kind == "grouping":
                 texts.append(str(told.value(call, number)))

@@ -14,6 +14,7 @@ from headrace.sql.constants import evaluated
 from headrace.sql.functions.conversion import cast
 from headrace.sql.functions.parameters import BINARY, INTEGER, NUMBER, TEXT
 from headrace.sql.functions.row import FunctionRow, example, of, signature, type_of
+from headrace.sql.functions.spark_arithmetic import absolute
 from headrace.sql.functions.type_rules import MAX_PRECISION
 
 
@@ -82,7 +83,7 @@ FUNCTIONS = (
         signatures=(signature(NUMBER, result=type_of(0)),),
         meaning=numeric.absolute,
         by_type=True,
-        spark=_spark_for("abs({0})", lt.DoubleType, lt.FloatType, lt.DecimalType),
+        spark=absolute,
         examples=(example(-5, gives=5), example(-5.5, gives=5.5)),
     ),
     FunctionRow(

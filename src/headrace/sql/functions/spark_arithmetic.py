@@ -20,6 +20,8 @@ _EXACT = (*lt.INTEGERS, lt.DecimalType)
 _LOW_HALF = "4294967295L"
 _LONGEST = 2000
 """Forms that repeat their arguments are not made of longer ones: nested, they would explode."""
+_EXACT_DIGITS = 34
+"""Of a decimal whose sign Spark changes."""
 
 
 def cut(text: str, type: LogicalType) -> str:
@@ -112,8 +114,21 @@ def remainder(
     return f"CAST({texts[0]} % {texts[1]} AS {result.name()})"
 
 
+def changes_sign_exactly(type: LogicalType) -> bool:
+    """Whether Spark has the negatives of a type: those of longer decimals it rounds."""
+    return isinstance(type, lt.APPROXIMATE) or (
+        isinstance(type, lt.DecimalType) and type.precision <= _EXACT_DIGITS
+    )
+
+
+def absolute(
+    texts: Sequence[str], types: Sequence[LogicalType], _result: LogicalType
+) -> str | None:
+    return f"abs({texts[0]})" if changes_sign_exactly(types[0]) else None
+
+
 def negated(texts: Sequence[str], _types: Sequence[LogicalType], result: LogicalType) -> str | None:
-    if isinstance(result, (*lt.APPROXIMATE, lt.DecimalType)):
+    if changes_sign_exactly(result):
         return f"(- {texts[0]})"
     if isinstance(result, lt.BigIntType):
         return _negative(texts[0])
