@@ -23,8 +23,8 @@ result = env.execute_sql("""
     FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(placed), INTERVAL '1' MINUTE))
     GROUP BY window_start, window_end
 """)
-for row in result.collect():
-    print(row.begins, row.orders, row.total)
+for begins, orders, total in result.collect():
+    print(begins, orders, total)
 
 # 2024-05-06 09:00:00 2 15.50
 # 2024-05-07 09:01:00 1 7.25

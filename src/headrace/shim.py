@@ -118,7 +118,8 @@ def _refuse_missing_names(module: ModuleType, pyflink_name: str) -> None:
     """Let `from module import name` say why PyFlink's name is not there."""
 
     def find(name: str) -> NoReturn:
-        status = None if name.startswith("_") else _parity_table().status_of(pyflink_name, name)
+        is_theirs = is_installed() and not name.startswith("_")
+        status = _parity_table().status_of(pyflink_name, name) if is_theirs else None
         if status is None or status.is_done:
             raise AttributeError(f"module {pyflink_name!r} has no attribute {name!r}")
         from headrace.errors import MissingName

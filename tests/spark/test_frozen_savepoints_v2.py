@@ -154,6 +154,7 @@ UNUSED_NAMES = {
     "rows-by-key": "no query gives a rank updates without the rows before them",
     "slices-again": "of windows by the clock, whose results are other ones each time",
     "slices-fired": "of windows by the clock, whose results are other ones each time",
+    "tidied-at": "came after the savepoint, which is to be read without it",
     "waiting-row": "of FirstRowOperator",
 }
 """States that are not frozen, and why."""

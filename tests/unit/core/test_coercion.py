@@ -55,7 +55,7 @@ ACCEPTED = [
     (Types.SQL_DATE(), MOMENT, MOMENT.date()),
     (Types.SQL_TIME(), MOMENT.time(), CUT_MOMENT.time()),
     (Types.SQL_TIMESTAMP(), MOMENT, CUT_MOMENT),
-    (LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME), MOMENT, CUT_MOMENT),
+    (LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME), MOMENT, MOMENT),
     (Types.TUPLE([Types.STRING(), Types.FLOAT()]), ["a", 1.1], ("a", 1.100000023841858)),
     (Types.TUPLE([Types.STRING(), Types.INT()]), Row("a", 1), ("a", 1)),
     (Types.TUPLE([Types.STRING(), Types.INT()]), ("a", None), ("a", None)),

@@ -61,14 +61,14 @@ def test_a_traceback_of_a_worker_becomes_the_users_line() -> None:
             "An exception was thrown from the Python worker. Please see the stack trace below.\n"
             "Traceback (most recent call last):\n"
             '  File "/lib/site-packages/pyspark/worker.py", line 9, in main\n    process()\n'
-            '  File "/home/ada/job.py", line 3, in shout\n    return s + 1\n'
+            '  File "/srv/jobs/job.py", line 3, in shout\n    return s + 1\n'
             f'  File "{own}", line 3, in g\n    b()\n'
             "ZeroDivisionError: division by zero\n"
         )
     )
     assert type(error) is UserFunctionFailed
     assert str(error) == (
-        "[user-function-failed] ZeroDivisionError: division by zero\n  at /home/ada/job.py:3"
+        "[user-function-failed] ZeroDivisionError: division by zero\n  at /srv/jobs/job.py:3"
     )
 
 

@@ -30,7 +30,7 @@ BrokenPipeError: [Errno 32] Broken pipe
 Traceback (most recent call last):
   File "/lib/site-packages/pyspark/worker.py", line 5, in main
     process()
-  File "/home/ada/job.py", line 3, in shout
+  File "/srv/jobs/job.py", line 3, in shout
     raise ValueError
 ValueError
 
@@ -65,7 +65,7 @@ at last
 # a heading
 java is a fine island
 Traceback (most recent call last):
-  File "/home/ada/job.py", line 12, in parse
+  File "/srv/jobs/job.py", line 12, in parse
     json.loads(text)
   File "/lib/python3.11/json/decoder.py", line 1, in decode
     raise JSONDecodeError
@@ -96,7 +96,7 @@ def test_what_the_users_functions_write_is_passed_on() -> None:
 
 
 def test_a_traceback_that_was_cut_off_is_passed_on() -> None:
-    text = 'Traceback (most recent call last):\n  File "/home/ada/job.py", line 12, in parse\n'
+    text = 'Traceback (most recent call last):\n  File "/srv/jobs/job.py", line 12, in parse\n'
     assert passed_on(text) == text
 
 
