@@ -13,7 +13,7 @@ WORKERS     ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup java demo test lint types fmt pytest bench peer compare examples-vs-pyflink docs
+.PHONY: help setup java demo test check lint types fmt pytest bench peer compare examples-vs-pyflink docs
 .PHONY: pictures clean
 
 help: ## Show this list
@@ -23,6 +23,10 @@ demo: setup java ## Run the fraud detector on local Spark (ARGS="..." goes to `h
 	@$(VENV)/bin/headrace demo $(ARGS)
 
 test: lint types pytest ## Everything a change must pass: lint, types and every test
+
+check: lint types setup java ## Before a commit, in minutes: style, types, what needs no Spark, a little on it
+	@$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q \
+		-m "(not spark or smoke) and not slow" $(PYTEST_ARGS)
 
 # Whole files go to the processes: what is made once for a file is dear. tests/conftest.py has the
 # order; WORKERS=0 runs everything in this one process.

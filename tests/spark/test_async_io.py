@@ -103,6 +103,7 @@ def test_a_killed_worker_changes_no_result(env, mode, wait, tmp_path: Path, line
     )
 
 
+@pytest.mark.smoke
 def test_a_failure_names_the_record(env, mode):
     class Broken(AsyncFunction):
         async def async_invoke(self, value):

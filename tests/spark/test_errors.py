@@ -68,6 +68,7 @@ class Parse(KeyedProcessFunction):
         yield int(value[1])  # the line to be named
 
 
+@pytest.mark.smoke
 def test_a_record_the_function_cannot_parse(env: StreamExecutionEnvironment, mode: str) -> None:
     records = env.from_collection([("a", "1"), ("b", "two"), ("a", "3")])
     parsed = records.key_by(lambda r: r[0]).process(Parse()).name("Parse amounts").uid("parse")
@@ -87,6 +88,7 @@ def test_a_huge_record_is_cut(env: StreamExecutionEnvironment) -> None:
     says(text, "in map of operator 'Map'", "(100002 characters)")
 
 
+@pytest.mark.smoke
 def test_what_cannot_travel(env: StreamExecutionEnvironment) -> None:
     lock = threading.Lock()
     numbers = env.from_collection([1])
@@ -149,6 +151,7 @@ def test_timers(env: StreamExecutionEnvironment) -> None:
          "ctx.timestamp() is None unless timestamps were assigned")  # fmt: skip
 
 
+@pytest.mark.smoke
 def test_mistyped_path(env: StreamExecutionEnvironment, mode: str, tmp_path: Path) -> None:
     path = str(tmp_path / "no-such-folder")
     source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), path).build()
@@ -170,6 +173,7 @@ class Opaque:
     """Hashable, but not the same in another process."""
 
 
+@pytest.mark.smoke
 def test_keys(env: StreamExecutionEnvironment) -> None:
     numbers = env.from_collection([7])
 

@@ -128,6 +128,7 @@ def test_gives_up_when_the_strategy_does(
 
 
 @pytest.mark.slow
+@pytest.mark.smoke
 def test_works_at_the_second_attempt(
     fixed_delay: StreamExecutionEnvironment, mode: str, tmp_path: Path
 ) -> None:

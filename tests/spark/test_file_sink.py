@@ -88,6 +88,7 @@ def test_a_part_is_finished_when_it_is_large(
     assert len(large) >= len(visible(tmp_path)) - 2
 
 
+@pytest.mark.smoke
 def test_every_micro_batch_finishes_its_parts(
     env: StreamExecutionEnvironment, streaming: None, tmp_path: Path, lines_of: LinesOf
 ) -> None:
@@ -120,6 +121,7 @@ def test_a_stopped_job_goes_on(
 
 
 @pytest.mark.parametrize("compacted", [False, True], ids=["as written", "compacted"])
+@pytest.mark.smoke
 def test_parquet(
     env: StreamExecutionEnvironment, mode: str, tmp_path: Path, compacted: bool
 ) -> None:

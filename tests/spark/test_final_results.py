@@ -51,6 +51,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.smoke
 def test_distinct_values_with_conditions(query: str) -> None:
     env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     env.execute_sql(ROWS)

@@ -34,6 +34,7 @@ def contents(savepoint: Path) -> list[str]:
     return sorted(found)
 
 
+@pytest.mark.smoke
 def test_v1_holds_what_was_written() -> None:
     expected = (FOLDER / "v1.contents.txt").read_text(encoding="utf-8").splitlines()
     assert contents(FOLDER / "v1") == expected

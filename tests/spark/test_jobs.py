@@ -38,6 +38,7 @@ class Endless(Numbers):
         return Boundedness.CONTINUOUS_UNBOUNDED
 
 
+@pytest.mark.smoke
 def test_collecting_from_an_endless_job(env: StreamExecutionEnvironment) -> None:
     numbers = env.from_source(Endless(), NO_TIME, "endless").map(lambda record: record[1])
     with numbers.execute_and_collect() as records:
@@ -60,6 +61,7 @@ def test_watching_and_cancelling(env: StreamExecutionEnvironment, eventually: An
         client.get_job_execution_result().result()
 
 
+@pytest.mark.smoke
 def test_cancelling_a_batch(env: StreamExecutionEnvironment) -> None:
     def slow(n: int) -> int:
         import time
@@ -112,6 +114,7 @@ class Facts(MapFunction):
         return self._facts
 
 
+@pytest.mark.smoke
 def test_results_and_facts(env: StreamExecutionEnvironment, mode: str, tmp_path: Path) -> None:
     (tmp_path / "cities.txt").write_text("Berlin")
     env.register_cached_file(str(tmp_path / "cities.txt"), "cities")
@@ -202,6 +205,7 @@ def write_wheel(folder: Path) -> None:
             wheel.writestr(name, text)
 
 
+@pytest.mark.smoke
 def test_plans(env: StreamExecutionEnvironment) -> None:
     numbers = env.from_source(NumberSequenceSource(1, 4), NO_TIME, "numbers").uid("source")
     doubled = numbers.map(lambda n: n * 2).name("Double").set_parallelism(1).uid("double")
@@ -245,6 +249,7 @@ def test_records_that_travel_with_the_plan_may_be_many(env: StreamExecutionEnvir
     assert Counter(both.map(lambda n: n % 2).execute_and_collect()) == {0: 400_001, 1: 400_000}
 
 
+@pytest.mark.smoke
 def test_several_jobs_of_one_environment(
     env: StreamExecutionEnvironment, collected: Collect, capfd: pytest.CaptureFixture[str]
 ) -> None:

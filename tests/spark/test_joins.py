@@ -43,6 +43,7 @@ def within_five(left: DataStream, right: DataStream) -> Any:
 
 
 @pytest.mark.usefixtures("mode")
+@pytest.mark.smoke
 def test_interval_join(env: StreamExecutionEnvironment, collected: Collect) -> None:
     keys = [f"key {number}" for number in range(20)]
     left = timed(env, [(key, 10) for key in keys])
@@ -69,6 +70,7 @@ def test_interval_join_over_micro_batches(
 
 
 @pytest.mark.usefixtures("mode")
+@pytest.mark.smoke
 def test_window_join(env: StreamExecutionEnvironment, collected: Collect) -> None:
     one = timed(env, [("a", 1), ("a", 2), ("b", 3), ("a", 12)])
     two = timed(env, [("a", 4), ("c", 5), ("a", 13), ("a", 14)])

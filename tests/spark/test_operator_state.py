@@ -135,6 +135,7 @@ def test_fields_of_functions_and_sinks_survive(
     assert starts["restored"]
 
 
+@pytest.mark.smoke
 def test_in_a_spark_batch_everything_is_fresh(
     env: StreamExecutionEnvironment, tmp_path: Path, lines_of: LinesOf
 ) -> None:

@@ -102,6 +102,7 @@ def timers_of(job: Job) -> Counter[str]:
     return Counter({line: n for line, n in job.lines_of(job.out).items() if " at " in line})
 
 
+@pytest.mark.smoke
 def test_drain(job: Job) -> None:
     client = job.start(2, "checkpoints")
     job.give(250)

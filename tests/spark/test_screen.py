@@ -89,7 +89,7 @@ from pyflink.common import WatermarkStrategy
 import time
 
 def slow(n):
-    time.sleep(0.01)
+    time.sleep(0.001)
     return n
 
 env = StreamExecutionEnvironment.get_execution_environment()

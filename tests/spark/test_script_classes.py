@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 SCRIPT = """
 from dataclasses import dataclass
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
@@ -38,6 +40,7 @@ results = list(counted.map(lambda count: (count.word.text, count.seen)).execute_
 """
 
 
+@pytest.mark.smoke
 def test_classes_of_a_script_travel(mode):
     """They have no module a worker could import, so they must travel themselves."""
     names = {"__name__": "__main__"}

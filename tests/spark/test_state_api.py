@@ -120,6 +120,7 @@ def bootstrapped(spark: SparkSession, path: Path) -> str:
     )  # fmt: skip
 
 
+@pytest.mark.smoke
 def test_bootstrap(spark: SparkSession, bench: Bench, tmp_path: Path) -> None:
     """A job starts from what DataFrames say, with the Python types it declares."""
     path = bootstrapped(spark, tmp_path / "made")

@@ -71,6 +71,7 @@ def rows(table: Table) -> list[tuple[Any, ...]]:
         return sorted(tuple(row) for row in found if row.get_row_kind() is not RowKind.DELETE)
 
 
+@pytest.mark.smoke
 def test_functions_of_every_style(table: Table) -> None:
     opened = udf(Opened(), result_type="BIGINT")
     made = table.select(
@@ -149,6 +150,7 @@ def test_values_of_every_type_reach_functions_the_same_way(table: Table) -> None
     assert not hasattr(row, "_fields")
 
 
+@pytest.mark.smoke
 def test_aggregates_end_at_the_same_rows(table: Table) -> None:
     median = udaf(lambda v: v.median(), result_type="DOUBLE", func_type="pandas")
     made = table.group_by(col("s")).select(col("s"), col("i").sum.alias("t"), median(col("i")))
@@ -156,11 +158,13 @@ def test_aggregates_end_at_the_same_rows(table: Table) -> None:
     assert frame.values.tolist() == [["x", 4, 2.0], ["y", 2, 2.0]]
 
 
+@pytest.mark.smoke
 def test_a_frame_comes_back(table: Table) -> None:
     frame = table.order_by(col("i").desc).limit(2).to_pandas().sort_values("i")
     assert frame.reset_index(drop=True).equals(pd.DataFrame({"i": [2, 3], "s": ["y", "x"]}))
 
 
+@pytest.mark.smoke
 def test_statements_write(table: Table, capfd: pytest.CaptureFixture[str]) -> None:
     env = table._t_env
     env.execute_sql("CREATE TABLE out_ (i BIGINT) WITH ('connector' = 'print')")
@@ -172,6 +176,7 @@ def test_statements_write(table: Table, capfd: pytest.CaptureFixture[str]) -> No
     assert printed == ["+I[101]", "+I[102]", "+I[103]", "+I[2]", "+I[4]", "+I[6]"]
 
 
+@pytest.mark.smoke
 def test_a_failing_function_says_where(table: Table) -> None:
     broken = udf(lambda n: 1 // (n - 2), result_type="BIGINT")
     with pytest.raises(Exception, match="division"):

@@ -128,6 +128,7 @@ def test_null_is_read_as_null(tables: TableEnvironment, tmp_path: Path, format: 
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.smoke
 def test_partitions_are_folders(tables: TableEnvironment, tmp_path: Path, format: str) -> None:
     columns = "a INT, kind STRING, n INT PARTITIONED BY (kind, n)"
     create(tables, "t", columns, tmp_path / "t", format=format)
@@ -362,6 +363,7 @@ def test_a_stream_cannot_overwrite(tmp_path: Path) -> None:
         env.execute_sql("INSERT OVERWRITE t VALUES (1)")
 
 
+@pytest.mark.smoke
 def test_print_and_datagen(tables: TableEnvironment, capfd: pytest.CaptureFixture[str]) -> None:
     tables.execute_sql(
         "CREATE TEMPORARY TABLE made (n BIGINT, s STRING) WITH ('connector' = 'datagen', "
@@ -386,6 +388,7 @@ def test_print_and_datagen(tables: TableEnvironment, capfd: pytest.CaptureFixtur
     assert "+I" not in output.out
 
 
+@pytest.mark.smoke
 def test_a_missing_folder_is_named(batch: TableEnvironment, tmp_path: Path) -> None:
     create(batch, "t", "a INT", tmp_path / "nowhere", format="csv")
     with pytest.raises(HeadraceError, match="there is no file or folder"):

@@ -58,6 +58,7 @@ class Gather(KeyedProcessFunction):
 
 
 @pytest.mark.usefixtures("streaming")
+@pytest.mark.smoke
 def test_event_time_over_micro_batches(env: StreamExecutionEnvironment, collected: Collect) -> None:
     batches = [
         [("a", 1), ("b", 2)],
@@ -102,6 +103,7 @@ class Everything(KeyedProcessFunction):
 
 @pytest.mark.usefixtures("streaming")
 @pytest.mark.slow
+@pytest.mark.smoke
 def test_state_over_many_micro_batches(
     env: StreamExecutionEnvironment, collected: Collect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +164,7 @@ def add_file(folder: Path, number: int, modified: float | None = None) -> None:
     hidden.rename(folder / hidden.name)
 
 
+@pytest.mark.smoke
 def test_socket_text_stream(env: StreamExecutionEnvironment, line_server: Any) -> None:
     lines = env.socket_text_stream("127.0.0.1", line_server.port)
     words = lines.flat_map(str.split).map(lambda word: (word, 1)).key_by(lambda pair: pair[0])

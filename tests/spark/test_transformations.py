@@ -73,6 +73,7 @@ class Subtask(MapFunction):
         return self._index, value
 
 
+@pytest.mark.smoke
 def test_each_record(env: StreamExecutionEnvironment, mode: str, collected: Collect) -> None:
     numbers = env.from_collection([1, 2, 3, 4], Types.INT())
     divided = numbers.process(OddAside(), Types.INT())
@@ -175,6 +176,7 @@ class Exceeding(KeyedBroadcastProcessFunction):
             yield ctx.get_current_key(), self._kept.value()
 
 
+@pytest.mark.smoke
 def test_two_inputs(env: StreamExecutionEnvironment, mode: str, collected: Collect) -> None:
     numbers = env.from_collection([1, 2])
     texts = env.from_collection(["ab", "c"])
@@ -205,6 +207,7 @@ def test_two_inputs(env: StreamExecutionEnvironment, mode: str, collected: Colle
     }
 
 
+@pytest.mark.smoke
 def test_partitioning(env: StreamExecutionEnvironment, mode: str, collected: Collect) -> None:
     many = list(range(40))
     numbers = env.from_collection(many)
@@ -238,6 +241,7 @@ def test_partitioning(env: StreamExecutionEnvironment, mode: str, collected: Col
 RECORDS = [("a", 3, "x"), ("b", 1, "y"), ("a", 1, "z"), ("a", 2, "w")]
 
 
+@pytest.mark.smoke
 def test_rolling(env: StreamExecutionEnvironment, mode: str, collected: Collect) -> None:
     keyed = env.from_collection(RECORDS).key_by(lambda record: record[0])
     found = by_label(collected(united(
@@ -256,6 +260,7 @@ def test_rolling(env: StreamExecutionEnvironment, mode: str, collected: Collect)
     }
 
 
+@pytest.mark.smoke
 def test_batch_mode_gives_final_results_only(
     env: StreamExecutionEnvironment, mode: str, collected: Collect
 ) -> None:
@@ -278,6 +283,7 @@ class Counted(KeyedProcessFunction):
         yield value, count
 
 
+@pytest.mark.smoke
 def test_two_keyed_levels(env: StreamExecutionEnvironment, mode: str, collected: Collect) -> None:
     """Counts per word, then how many words had reached each count."""
     words = env.from_collection(["to", "be", "or", "not", "to", "be", "to"])
@@ -287,6 +293,7 @@ def test_two_keyed_levels(env: StreamExecutionEnvironment, mode: str, collected:
 
 
 @pytest.mark.usefixtures("mode")
+@pytest.mark.smoke
 def test_one_subtask_keeps_the_order(env: StreamExecutionEnvironment) -> None:
     env.set_parallelism(1)
     numbers = list(range(20_000))

@@ -119,6 +119,7 @@ def build(
     ).uid("database")
 
 
+@pytest.mark.smoke
 def test_a_bounded_job(env: StreamExecutionEnvironment, mode: str, tmp_path: Path) -> None:
     database = create(tmp_path / "db")
     source = Numbers(limit=40, step=10)
@@ -160,8 +161,7 @@ print("finished")
 @pytest.mark.parametrize(
     ("step", "call", "parallelism"),
     [
-        # All other steps, too, are in test_kill_matrix.py.
-        ("journal.after", "recover and abort", 2),
+        # At one parallelism, and at all other steps, it is killed in test_kill_matrix.py.
         ("commit-log.after", "recover and commit", 3),
     ],
 )

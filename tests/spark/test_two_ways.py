@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from headrace.table import DataTypes
 from headrace.table.expressions import col
 from tests.sql.collected_values import QUERIES, shape
@@ -20,6 +22,7 @@ def test_native_queries_collect_values_of_every_type_as_operators_do() -> None:
     assert wrong == {}
 
 
+@pytest.mark.smoke
 def test_native_sums_over_windows_and_of_many_distinct_values_wrap_around() -> None:
     highest = 2**63 - 1
     rows = f"(VALUES (1, {highest}), (1, {highest}), (2, 5)) AS t(k, v)"

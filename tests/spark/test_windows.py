@@ -77,6 +77,7 @@ BATCHES: list[list[Any]] = [[("a", 1), ("b", 2), ("a", 25)], [("b", 3), ("c", 4)
 
 
 @pytest.mark.usefixtures("streaming")
+@pytest.mark.smoke
 def test_dropped_records_are_counted(
     env: StreamExecutionEnvironment, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,6 +89,7 @@ def test_dropped_records_are_counted(
     }  # fmt: skip
 
 
+@pytest.mark.smoke
 def test_windows_over_all_records(
     env: StreamExecutionEnvironment, mode: str, collected: Callable[[DataStream], Counter[Any]]
 ) -> None:
