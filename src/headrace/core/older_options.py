@@ -6,8 +6,9 @@ from headrace.core.config import Configuration
 
 NEWER_NAMES = {
     "execution.buffer-timeout": "execution.buffer-timeout.interval",
-    "execution.checkpointing.alignment-timeout":
-        "execution.checkpointing.aligned-checkpoint-timeout",
+    "execution.checkpointing.alignment-timeout": (
+        "execution.checkpointing.aligned-checkpoint-timeout"
+    ),
     "execution.checkpointing.unaligned": "execution.checkpointing.unaligned.enabled",
     "execution.savepoint.ignore-unclaimed-state": "execution.state-recovery.ignore-unclaimed-state",
     "execution.savepoint.path": "execution.state-recovery.path",
@@ -19,7 +20,7 @@ NEWER_NAMES = {
     "state.checkpoints.dir": "execution.checkpointing.dir",
     "state.checkpoints.num-retained": "execution.checkpointing.num-retained",
     "state.savepoints.dir": "execution.checkpointing.savepoint-dir",
-}  # fmt: skip
+}
 
 
 def take_over(into: Configuration, given: Configuration) -> None:

@@ -45,9 +45,12 @@ class Dependencies:
             path, _, folder = each.partition(_PARAMETER)
             archives[folder or path.rsplit("/", 1)[-1]] = path
         return Dependencies(
-            _listed(configuration, FILES), requirements or None, cache or None, archives,
+            _listed(configuration, FILES),
+            requirements or None,
+            cache or None,
+            archives,
             dict(cached_files or {}),
-        )  # fmt: skip
+        )
 
     def modules(self) -> tuple[str, ...]:
         """Where the modules are that were brought along, what comes first found first."""
@@ -110,8 +113,17 @@ def _existing(path: str) -> Path:
 def _install(requirements: str, cache: str | None) -> str:
     """Install a requirements file into a folder of its own."""
     target = tempfile.mkdtemp(prefix="headrace-requirements-")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", target,
-               "-r", str(_existing(requirements))]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--target",
+        target,
+        "-r",
+        str(_existing(requirements)),
+    ]
     if cache is not None:
         command += ["--no-index", "--find-links", str(_existing(cache))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -40,10 +40,11 @@ def modern_options(options: Mapping[str, str], at: object | None) -> dict[str, s
     kind, form = options[_TYPE], options.get(_FORMAT, "")
     if (kind, form) != ("filesystem", "csv"):
         raise InvalidQuery(
-            f"'{_TYPE}' = '{kind}' with '{_FORMAT}' = '{form}' is known no more", origin=at,
+            f"'{_TYPE}' = '{kind}' with '{_FORMAT}' = '{form}' is known no more",
+            origin=at,
             hint=f"write 'connector' = '{kind}' and 'format' = '…'; of the older options only "
             f"'{_TYPE}' = 'filesystem' with '{_FORMAT}' = 'csv' is read",
-        )  # fmt: skip
+        )
     found = {"connector": "filesystem", "format": "csv"}
     for key, value in options.items():
         if key in _SAME:
@@ -52,9 +53,10 @@ def modern_options(options: Mapping[str, str], at: object | None) -> dict[str, s
             _check(key, value, at)
         elif key not in (_TYPE, _FORMAT, *_NO_EFFECT) and not key.startswith(_NO_EFFECT_STARTS):
             raise InvalidQuery(
-                f"there is no option '{key}' beside '{_TYPE}' = 'filesystem'", origin=at,
+                f"there is no option '{key}' beside '{_TYPE}' = 'filesystem'",
+                origin=at,
                 hint="write 'connector' = 'filesystem' and today's options",
-            )  # fmt: skip
+            )
     if options.get("format.comment-prefix"):
         found["csv.allow-comments"] = "true"
     if "csv.quote-character" not in found:
@@ -65,6 +67,7 @@ def modern_options(options: Mapping[str, str], at: object | None) -> dict[str, s
 def _check(key: str, value: str, at: object | None) -> None:
     if value != _ONLY[key]:
         raise Unsupported(
-            f"'{key}' = {value!r}: only {_ONLY[key]!r} can be had", origin=at,
+            f"'{key}' = {value!r}: only {_ONLY[key]!r} can be had",
+            origin=at,
             hint="Write the files in another form, or read them with a DataStream.",
-        )  # fmt: skip
+        )

@@ -34,9 +34,10 @@ def merged_window(
     named = windows.get(spec.window)
     if named is None:
         raise InvalidQuery(
-            f"there is no window {spec.window}", origin=at,
+            f"there is no window {spec.window}",
+            origin=at,
             hint=did_you_mean(spec.window, windows, "name it in WINDOW w AS (…)"),
-        )  # fmt: skip
+        )
     base = merged_window(named, windows, at)
     return replace(
         spec,
@@ -109,9 +110,10 @@ def _reach(
 def _rows(expression: Expression, value: Any, at: Any) -> Distance:
     if value is None or not isinstance(expression.type, lt.INTEGERS) or value < 0:
         raise InvalidQuery(
-            f"a ROWS frame takes a number of rows, this is {expression.type}", origin=at,
+            f"a ROWS frame takes a number of rows, this is {expression.type}",
+            origin=at,
             hint="Write a whole number that is not negative, such as ROWS 2 PRECEDING.",
-        )  # fmt: skip
+        )
     return int(value)
 
 
@@ -129,9 +131,10 @@ def _distance(expression: Expression, value: Any, at: Any, *, order: tuple[Order
         wanted, fits = "a number", isinstance(given, lt.NUMERIC)
     else:
         raise InvalidQuery(
-            f"there is no distance between values of {type}, by which OVER is ordered", origin=at,
+            f"there is no distance between values of {type}, by which OVER is ordered",
+            origin=at,
             hint="Order by numbers or by points in time, or write ROWS.",
-        )  # fmt: skip
+        )
     if value is None or not fits:
         raise InvalidQuery(
             f"a RANGE frame over an order by {type} takes {wanted}, this is {given}", origin=at

@@ -211,8 +211,9 @@ class Catalog(PartitionMethods, StatisticsMethods, ModelMethods):
             if isinstance(found, sc.CatalogView) != isinstance(new_table.table, sc.CatalogView):
                 raise CatalogException(
                     f"{table_path} cannot be changed from a table to a view or back",
-                    origin=calling_origin(), hint="Drop it and create it anew.",
-                )  # fmt: skip
+                    origin=calling_origin(),
+                    hint="Drop it and create it anew.",
+                )
             self._put(table_path, new_table.table)
         elif not ignore_if_not_exists:
             raise missing(TableNotExistException, "table", table_path)
@@ -280,14 +281,18 @@ class HiveCatalog(Catalog):
     """Hive's catalog, which is reached through Spark."""
 
     def __init__(
-        self, catalog_name: str, default_database: str | None = None,
-        hive_conf_dir: str | None = None, hadoop_conf_dir: str | None = None,
+        self,
+        catalog_name: str,
+        default_database: str | None = None,
+        hive_conf_dir: str | None = None,
+        hadoop_conf_dir: str | None = None,
         hive_version: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         raise Unsupported(
-            "Hive catalogs are those of the Spark session", origin=calling_origin(),
+            "Hive catalogs are those of the Spark session",
+            origin=calling_origin(),
             hint="Start Spark with Hive, and CREATE CATALOG … WITH ('type' = 'hive').",
-        )  # fmt: skip
+        )
 
 
 class JdbcCatalog(Catalog):

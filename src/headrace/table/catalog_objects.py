@@ -50,9 +50,11 @@ class CatalogBaseTable:
 
     @staticmethod
     def create_table(
-        schema: TableSchema, partition_keys: Sequence[str] = (),
-        properties: Mapping[str, str] | None = None, comment: str | None = None,
-    ) -> CatalogBaseTable:  # fmt: skip
+        schema: TableSchema,
+        partition_keys: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        comment: str | None = None,
+    ) -> CatalogBaseTable:
         table = CatalogTable(
             _declared(schema), dict(properties or {}), tuple(partition_keys), comment
         )
@@ -60,9 +62,12 @@ class CatalogBaseTable:
 
     @staticmethod
     def create_view(
-        original_query: str, expanded_query: str, schema: TableSchema,
-        properties: Mapping[str, str], comment: str | None = None,
-    ) -> CatalogBaseTable:  # fmt: skip
+        original_query: str,
+        expanded_query: str,
+        schema: TableSchema,
+        properties: Mapping[str, str],
+        comment: str | None = None,
+    ) -> CatalogBaseTable:
         """A view of a query whose names are whole ones."""
         view = sc.CatalogView(
             expanded_query or original_query, _declared(schema), "", "", comment, dict(properties)
@@ -194,9 +199,11 @@ class CatalogModel:
 
     @staticmethod
     def create_model(
-        input_schema: Schema, output_schema: Schema, options: Mapping[str, str] | None = None,
+        input_schema: Schema,
+        output_schema: Schema,
+        options: Mapping[str, str] | None = None,
         comment: str | None = None,
-    ) -> CatalogModel:  # fmt: skip
+    ) -> CatalogModel:
         return CatalogModel(
             sc.CatalogModel(input_schema, output_schema, dict(options or {}), comment)
         )
@@ -222,10 +229,13 @@ class CatalogTableStatistics:
     """How large a table is."""
 
     def __init__(
-        self, row_count: int | None = None, field_count: int | None = None,
-        total_size: int | None = None, raw_data_size: int | None = None,
+        self,
+        row_count: int | None = None,
+        field_count: int | None = None,
+        total_size: int | None = None,
+        raw_data_size: int | None = None,
         properties: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._numbers = (row_count, field_count, total_size, raw_data_size)
         self._properties = dict(properties or {})
 
@@ -252,9 +262,10 @@ class CatalogColumnStatistics:
     """What is known of the values of columns."""
 
     def __init__(
-        self, column_statistics_data: Mapping[str, Any] | None = None,
+        self,
+        column_statistics_data: Mapping[str, Any] | None = None,
         properties: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._data = dict(column_statistics_data or {})
         self._properties = dict(properties or {})
 

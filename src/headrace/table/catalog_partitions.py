@@ -62,9 +62,12 @@ class PartitionMethods:
         return self._partition(table_path, partition_spec) is not None
 
     def create_partition(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec,
-        partition: CatalogPartition, ignore_if_exists: bool,
-    ) -> None:  # fmt: skip
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        partition: CatalogPartition,
+        ignore_if_exists: bool,
+    ) -> None:
         table = self._check_partitioned(table_path)
         fault = sc.find_partition_fault(table, partition_spec.get_partition_spec())
         if fault is not None:
@@ -79,18 +82,23 @@ class PartitionMethods:
             raise present(PartitionAlreadyExistsException, "partition", partition_spec)
 
     def drop_partition(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec,
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
         ignore_if_not_exists: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if self.partition_exists(table_path, partition_spec):
             self.catalog.drop_partition(*place_of(table_path), partition_spec.get_partition_spec())
         elif not ignore_if_not_exists:
             raise missing(PartitionNotExistException, "partition", partition_spec)
 
     def alter_partition(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec,
-        new_partition: CatalogPartition, ignore_if_not_exists: bool,
-    ) -> None:  # fmt: skip
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        new_partition: CatalogPartition,
+        ignore_if_not_exists: bool,
+    ) -> None:
         if self.partition_exists(table_path, partition_spec):
             self._put_partition(table_path, partition_spec, new_partition)
         elif not ignore_if_not_exists:

@@ -58,30 +58,40 @@ class StatisticsMethods:
         return [self.get_partition_column_statistics(table_path, each) for each in partition_specs]
 
     def alter_table_statistics(
-        self, table_path: ObjectPath, table_statistics: CatalogTableStatistics,
+        self,
+        table_path: ObjectPath,
+        table_statistics: CatalogTableStatistics,
         ignore_if_not_exists: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if self._has_table(table_path, ignore_if_not_exists):
             self._notes(table_path)[_SIZES, None] = table_statistics
 
     def alter_table_column_statistics(
-        self, table_path: ObjectPath, column_statistics: CatalogColumnStatistics,
+        self,
+        table_path: ObjectPath,
+        column_statistics: CatalogColumnStatistics,
         ignore_if_not_exists: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if self._has_table(table_path, ignore_if_not_exists):
             self._notes(table_path)[_COLUMNS, None] = column_statistics
 
     def alter_partition_statistics(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec,
-        partition_statistics: CatalogTableStatistics, ignore_if_not_exists: bool,
-    ) -> None:  # fmt: skip
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        partition_statistics: CatalogTableStatistics,
+        ignore_if_not_exists: bool,
+    ) -> None:
         if self._has_partition(table_path, partition_spec, ignore_if_not_exists):
             self._notes(table_path)[_SIZES, partition_spec] = partition_statistics
 
     def alter_partition_column_statistics(
-        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec,
-        column_statistics: CatalogColumnStatistics, ignore_if_not_exists: bool,
-    ) -> None:  # fmt: skip
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        column_statistics: CatalogColumnStatistics,
+        ignore_if_not_exists: bool,
+    ) -> None:
         if self._has_partition(table_path, partition_spec, ignore_if_not_exists):
             self._notes(table_path)[_COLUMNS, partition_spec] = column_statistics
 

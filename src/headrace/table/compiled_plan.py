@@ -112,9 +112,10 @@ def read_inserts(text: str) -> tuple[Insert, ...]:
         content = base64.b64decode(plan["content"])
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidArgument(
-            "this is no plan that headrace has compiled", origin=calling_origin(),
+            "this is no plan that headrace has compiled",
+            origin=calling_origin(),
             hint="Plans of Flink's own planner cannot be read: compile the statement here.",
-        ) from error  # fmt: skip
+        ) from error
     if version != __version__:
         raise InvalidArgument(
             f"the plan was compiled by headrace {version}, this is {__version__}",
@@ -150,8 +151,9 @@ def write_plan(text: str, file: Path, ignore_if_exists: bool, recompiles: bool) 
         if ignore_if_exists:
             return
         raise InvalidArgument(
-            f"there is a plan {file} already", origin=calling_origin(),
+            f"there is a plan {file} already",
+            origin=calling_origin(),
             hint=f"Remove it, write IF NOT EXISTS, or set {FORCE_RECOMPILE} to true.",
-        )  # fmt: skip
+        )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")

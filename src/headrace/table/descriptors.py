@@ -133,15 +133,17 @@ class Schema(Descriptor):
     def _add(self, properties: Mapping[str, str]) -> Schema:
         if not self._fields:
             raise InvalidArgument(
-                "there is no field that this could be said of", origin=calling_origin(),
+                "there is no field that this could be said of",
+                origin=calling_origin(),
                 hint="Call field() before.",
-            )  # fmt: skip
+            )
         self._fields[next(reversed(self._fields))].update(properties)
         return self
 
 
 def _no_class(name: str) -> Unsupported:
     return Unsupported(
-        f"{name} is a class of the JVM, and there is no Flink JVM here", origin=calling_origin(),
+        f"{name} is a class of the JVM, and there is no Flink JVM here",
+        origin=calling_origin(),
         hint="Declare the time with WATERMARK FOR in a CREATE TABLE statement.",
-    )  # fmt: skip
+    )

@@ -19,8 +19,11 @@ from headrace.table.type_mapping import inferred_atom
 from headrace.table.user_defined_types import own_type
 
 _BITS: dict[type[lt.LogicalType], int] = {
-    lt.TinyIntType: 8, lt.SmallIntType: 16, lt.IntType: 32, lt.BigIntType: 64,
-}  # fmt: skip
+    lt.TinyIntType: 8,
+    lt.SmallIntType: 16,
+    lt.IntType: 32,
+    lt.BigIntType: 64,
+}
 _KINDS: tuple[tuple[tuple[type[lt.LogicalType], ...], tuple[type, ...]], ...] = (
     ((lt.BooleanType,), (bool,)),
     ((lt.FloatType, lt.DoubleType), (float, int)),
@@ -41,9 +44,10 @@ def inferred_row_type(elements: Sequence[Any], names: Sequence[str] | None = Non
     """The type of rows that all elements fit."""
     if not elements:
         raise InvalidArgument(
-            "types cannot be inferred of no elements", origin=calling_origin(),
+            "types cannot be inferred of no elements",
+            origin=calling_origin(),
             hint="Give a schema: DataTypes.ROW([DataTypes.FIELD(...), ...]).",
-        )  # fmt: skip
+        )
     found: lt.LogicalType = _row_type(elements[0], names)
     for element in elements[1:]:
         found = _merged(found, _row_type(element, names), "a row")
@@ -52,8 +56,9 @@ def inferred_row_type(elements: Sequence[Any], names: Sequence[str] | None = Non
         if isinstance(field.type, lt.NullType):
             raise InvalidArgument(
                 f"column {field.name} is None in all elements: its type cannot be inferred",
-                origin=calling_origin(), hint="Give a schema with DataTypes.",
-            )  # fmt: skip
+                origin=calling_origin(),
+                hint="Give a schema with DataTypes.",
+            )
     return found
 
 
@@ -70,9 +75,10 @@ def _row_type(element: Any, names: Sequence[str] | None = None) -> lt.RowType:
         items = sorted(vars(element).items())
     else:
         raise TypeMismatch(
-            f"{element!r} is no row", origin=calling_origin(),
+            f"{element!r} is no row",
+            origin=calling_origin(),
             hint="Rows are tuples, lists, dictionaries or Row objects.",
-        )  # fmt: skip
+        )
     return lt.RowType(tuple(lt.Field(name, _inferred(value)) for name, value in items))
 
 
@@ -115,8 +121,9 @@ def _machine_type(numbers: array.array[Any]) -> lt.LogicalType:
             return kind
     raise TypeMismatch(
         f"no type of columns holds the numbers of an array of typecode {code!r}",
-        origin=calling_origin(), hint="Use an array with a sign, such as array('q', …).",
-    )  # fmt: skip
+        origin=calling_origin(),
+        hint="Use an array with a sign, such as array('q', …).",
+    )
 
 
 def _merged(left: lt.LogicalType, right: lt.LogicalType, where: str) -> lt.LogicalType:
@@ -137,9 +144,10 @@ def _merged(left: lt.LogicalType, right: lt.LogicalType, where: str) -> lt.Logic
                 _merged(left.key, right.key, where), _merged(left.value, right.value, where)
             )
     raise TypeMismatch(
-        f"{where} is {left} in one element and {right} in another", origin=calling_origin(),
+        f"{where} is {left} in one element and {right} in another",
+        origin=calling_origin(),
         hint="Give a schema with DataTypes, and values that fit it.",
-    )  # fmt: skip
+    )
 
 
 def internal_rows(

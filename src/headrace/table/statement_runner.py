@@ -39,9 +39,11 @@ class StatementRunner:
         self.execution = execution
         self.configuration = session.settings.configuration
         self.catalog_session = ddl.Session.of(
-            session.catalogs, functions=session.functions, schema_of=self._schema_of,
+            session.catalogs,
+            functions=session.functions,
+            schema_of=self._schema_of,
             builtin_names=functions.names,
-        )  # fmt: skip
+        )
 
     def _schema_of(self, tree: Any, text: str) -> Sequence[Field]:
         return self.session.query(tree).schema
@@ -80,9 +82,10 @@ class StatementRunner:
         if isinstance(statement, st.Insert):
             return [self.session.insert(statement)]
         raise InvalidQuery(
-            "only INSERT and statement sets become plans", origin=statement.at,
+            "only INSERT and statement sets become plans",
+            origin=statement.at,
             hint="INSERT INTO …, or STATEMENT SET BEGIN … END.",
-        )  # fmt: skip
+        )
 
     def _compile(self, statement: st.CompilePlan) -> TableResult:
         file, recompiles = Path(statement.file), self.session.settings.recompiles
@@ -106,9 +109,10 @@ class StatementRunner:
             case st.Insert() | st.StatementSet():
                 return [*self.inserts_of(statement)]
         raise InvalidQuery(
-            "only queries and INSERT can be explained", origin=statement.at,
+            "only queries and INSERT can be explained",
+            origin=statement.at,
             hint="EXPLAIN SELECT …, EXPLAIN INSERT INTO … or EXPLAIN STATEMENT SET BEGIN … END.",
-        )  # fmt: skip
+        )
 
     def query(self, relation: Relation, name: str = "collect") -> TableResult:
         """Start a query; its changes come as they are made."""
@@ -145,9 +149,12 @@ class StatementRunner:
         if statement.replace and manager.find_table(declared.path) is not None:
             manager.drop_table(declared.path, temporary=declared.temporary, at=statement.at)
         created = manager.create_table(
-            declared.path, table, temporary=declared.temporary,
-            if_not_exists=declared.if_not_exists, at=statement.at,
-        )  # fmt: skip
+            declared.path,
+            table,
+            temporary=declared.temporary,
+            if_not_exists=declared.if_not_exists,
+            at=statement.at,
+        )
         if not created:
             return TableResult(ddl.DONE.columns, kind=ResultKind.SUCCESS)
         try:

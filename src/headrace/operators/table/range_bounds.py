@@ -41,9 +41,12 @@ class RangeBounds:
     """
 
     def __init__(
-        self, types: Sequence[LogicalType], order: Sequence[SortKey],
-        preceding: Distance | None, following: Distance | None,
-    ):  # fmt: skip
+        self,
+        types: Sequence[LogicalType],
+        order: Sequence[SortKey],
+        preceding: Distance | None,
+        following: Distance | None,
+    ):
         self.types = tuple(types)
         self.order = tuple(order)
         self.preceding = preceding

@@ -24,9 +24,13 @@ class WatermarkAssignerOperator(TableOperator):
     emits_its_input = True
 
     def __init__(
-        self, time: int, watermark: Expression, *, idle_after_ms: int | None = None,
+        self,
+        time: int,
+        watermark: Expression,
+        *,
+        idle_after_ms: int | None = None,
         by_source: bool = False,
-    ):  # fmt: skip
+    ):
         self.time = time
         self._before_first = MIN_TIMESTAMP if by_source else 0
         self.idle_after_ms = idle_after_ms

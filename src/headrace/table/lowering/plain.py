@@ -99,9 +99,11 @@ def assign_watermark(lowering: Lowering, relation: AssignWatermark) -> int:
         part.source.makes_watermarks for part in walk(relation.input) if isinstance(part, Scan)
     )
     operator = WatermarkAssignerOperator(
-        relation.time, relation.watermark, idle_after_ms=lowering.settings.idle_after_ms,
+        relation.time,
+        relation.watermark,
+        idle_after_ms=lowering.settings.idle_after_ms,
         by_source=by_source,
-    )  # fmt: skip
+    )
     return lowering.operator("WatermarkAssigner", (lowering.node(relation.input),), operator)
 
 
@@ -169,9 +171,14 @@ def lookup_join(lowering: Lowering, relation: LookupJoin) -> int:
     if lookup is None:
         raise Unsupported("the table of a lookup join cannot be looked up by these columns")
     operator = LookupJoinOperator(
-        relation.kind == LEFT, len(relation.table.schema), [key for _, key in relation.keys],
-        shaped(lookup, relation.table), condition=relation.condition,
-        cache=cache_options(relation), retry=retry_options(relation.hints),
-        time=lowering.time_column(relation), awaited=lowering.settings.lookups,
-    )  # fmt: skip
+        relation.kind == LEFT,
+        len(relation.table.schema),
+        [key for _, key in relation.keys],
+        shaped(lookup, relation.table),
+        condition=relation.condition,
+        cache=cache_options(relation),
+        retry=retry_options(relation.hints),
+        time=lowering.time_column(relation),
+        awaited=lowering.settings.lookups,
+    )
     return lowering.operator("LookupJoin", (lowering.node(relation.input),), operator)
