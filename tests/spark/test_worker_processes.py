@@ -46,4 +46,4 @@ def test_their_collectors_pass_over_what_stays(
     # A worker that did something else before first looks at what is left of that.
     env.set_parallelism(1)
     passes_over = collected(numbers(env, keyed=keyed).map(lambda _: gc.get_freeze_count() > 1000))
-    assert passes_over[True] >= 3, passes_over
+    assert passes_over[True], passes_over

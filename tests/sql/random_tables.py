@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from headrace.core.logical_types import RowType
@@ -201,6 +202,7 @@ class Reference:
 
         self.tables = tables
         self.connection = duckdb.connect()
+        self._broken = duckdb.InvalidInputException
         # NULLs are the smallest values.
         self.connection.execute("SET default_null_order = 'nulls_first_on_asc_last_on_desc'")
         # The mean of integers is an integer.
@@ -222,4 +224,10 @@ class Reference:
             if rows:
                 marks = ", ".join("?" * len(rows[0]))
                 self.connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
-        return Counter(self.connection.execute(query).fetchall())
+        try:
+            return Counter(self.connection.execute(query).fetchall())
+        except self._broken as error:
+            # DuckDB 2.0 fails at some BETWEEN of functions: nobody judges such a query.
+            if "BindBuiltinScalarFunction" in str(error):
+                reject()
+            raise
