@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from headrace.errors import ModelAlreadyExistException, ModelNotExistException
 from headrace.sql import catalog as sc
 from headrace.table.catalog_objects import CatalogDatabase, CatalogModel
@@ -9,13 +11,14 @@ from headrace.table.catalog_partitions import missing, place_of, present
 from headrace.table.object_names import ObjectPath
 
 
-class ModelMethods:
+class ModelMethods(ABC):
     """What a catalog knows of models."""
 
     catalog: sc.Catalog
 
+    @abstractmethod
     def get_database(self, database_name: str) -> CatalogDatabase:
-        raise NotImplementedError
+        """Of the catalog itself."""
 
     def list_models(self, database_name: str) -> list[str]:
         self.get_database(database_name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
@@ -21,15 +22,16 @@ _SIZES, _COLUMNS = "sizes", "columns"
 S = TypeVar("S", CatalogTableStatistics, CatalogColumnStatistics)
 
 
-class StatisticsMethods:
+class StatisticsMethods(ABC):
     """What a catalog keeps of statistics, for tables and for partitions."""
 
     catalog: sc.Catalog
 
+    @abstractmethod
     def partition_exists(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> bool:
-        raise NotImplementedError
+        """Of the catalog itself."""
 
     def get_table_statistics(self, table_path: ObjectPath) -> CatalogTableStatistics:
         return self._of_table(_SIZES, table_path, _UNKNOWN)
