@@ -30,7 +30,7 @@ from headrace.spark.savepoints.direct_files import write_state
 from headrace.spark.savepoints.matching import require_match
 from headrace.spark.savepoints.metadata import SavedState, SavepointMetadata
 from headrace.spark.savepoints.writer import merged_states
-from headrace.spark.slot_log import unpacked
+from headrace.runtime.packed_changes import unpacked
 from headrace.testing import JobOutput
 
 _NOW = 1_000_000_000_000

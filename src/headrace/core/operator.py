@@ -133,7 +133,8 @@ class Operator(ABC):
     """What one node of the job does with its records, in one subtask.
 
     Pickled unopened, opened in the worker, then fed: `receive` for records, `on_timer` for due
-    timers, `end_batch` at each consistent cut, `finish` once at the end of bounded input.
+    timers, `end_round` now and then, `end_batch` at each consistent cut, which ends a round, too,
+    `finish` once at the end of bounded input.
     One that is `checkpointed` is given its state by `initialize_state` before it is opened.
     """
 
@@ -184,6 +185,9 @@ class Operator(ABC):
 
     def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
         """Handle a due timer; the key is already that of the timers' scope."""
+
+    def end_round(self) -> None:
+        """Some records have come in a row: what was held back to answer them together goes out."""
 
     def end_batch(self) -> None:
         """Everything received so far is about to become durable together."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, ClassVar, Self
 
 from headrace.core.config import Configuration
@@ -21,7 +22,7 @@ from headrace.jobs.retention import Retention
 from headrace.origin import calling_origin
 from headrace.spark.dependencies import add_archive, add_file, set_requirements
 from headrace.spark.session import default_parallelism, requested_parallelism
-from headrace.spark.stream import StreamSettings
+from headrace.spark.stream import MICRO_BATCH, REAL_TIME, StreamSettings
 
 _CHAINING = "pipeline.operator-chaining.enabled"
 _BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
@@ -31,6 +32,8 @@ _CHECKPOINTS = "execution.checkpointing.dir"
 _FILES_PER_BATCH = "headrace.stream.files-per-batch"
 _MOST_RECORDS = "headrace.stream.max-records-per-batch"
 _TARGET_BATCH = "headrace.stream.target-batch-duration"
+_MODE = "headrace.stream.mode"
+_MODE_VARIABLE = "HEADRACE_STREAM_MODE"
 _RETENTIONS = {
     ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION: Retention.KEEP,
     ExternalizedCheckpointRetention.DELETE_ON_CANCELLATION: Retention.DROP_WHEN_CANCELLED,
@@ -173,6 +176,7 @@ class SettingsMixin:
     def _stream_settings(self) -> StreamSettings:
         enabled = self.checkpoints.is_checkpointing_enabled()
         return StreamSettings(
+            mode=self._stream_mode(),
             job_number=self._jobs,
             checkpoint_dir=self.configuration.get_string(_CHECKPOINTS, "") or None,
             interval_ms=self._batch_interval() if enabled else 0,
@@ -181,6 +185,15 @@ class SettingsMixin:
             target_batch_ms=self._target_batch(),
             max_records_per_batch=self.configuration.get_integer(_MOST_RECORDS, 0) or None,
         )
+
+    def _stream_mode(self) -> str:
+        asked = os.environ.get(_MODE_VARIABLE) or MICRO_BATCH
+        mode = self.configuration.get_string(_MODE, asked)
+        if mode not in (REAL_TIME, MICRO_BATCH):
+            raise InvalidArgument(
+                f"{_MODE} is {REAL_TIME} or {MICRO_BATCH}, not {mode!r}", origin=calling_origin()
+            )
+        return mode
 
     def _target_batch(self) -> int | None:
         if not self.configuration.contains_key(_TARGET_BATCH):

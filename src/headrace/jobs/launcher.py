@@ -34,7 +34,8 @@ from headrace.spark.job_folder import JobFolder, job_folder
 from headrace.spark.savepoints.opening import Start, open_run
 from headrace.spark.session import Session, get_session
 from headrace.spark.shipment import pack
-from headrace.spark.stream import StreamSettings
+from headrace.spark.flow.run import slots_needed
+from headrace.spark.stream import REAL_TIME, StreamSettings
 from headrace.spark.stream_inputs import with_positions
 
 _FALL_BACK = "headrace.checkpointing.fall-back"
@@ -67,9 +68,11 @@ def launch(
     if is_planning_only():
         raise Planned(with_positions(plan))
     job_id = JobID()
-    spark = get_session(settings.spark)
+    as_stream = settings.as_stream or not plan.bounded
+    real_time = as_stream and settings.stream.mode == REAL_TIME
+    spark = get_session(settings.spark, slots=slots_needed(plan) if real_time else 0)
     records = records_of(plan, settings)
-    if settings.as_stream or not plan.bounded:
+    if as_stream:
         return _launch_stream(spark, job_id, with_positions(plan), settings, records, on_collect)
     return _launch_batch(spark, job_id, plan, settings, records, on_collect)
 

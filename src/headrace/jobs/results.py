@@ -78,8 +78,19 @@ class JobResults:
         self.commits.close()
         self.commits = self._commits(plan, journal)
 
+    def show(self, items: Iterable[Item]) -> None:
+        """Take in what need not wait for a checkpoint."""
+        for uid, output in self._taken(items).items():
+            self._hand_over[uid](output)
+
     def handle(self, batch_id: int, items: Iterable[Item]) -> None:
         """Take in one batch's items, all of them or none."""
+        committables = self._taken(items)
+        self.commits.note(batch_id, committables)
+        self.batches += 1
+
+    def _taken(self, items: Iterable[Item]) -> Committables:
+        """The output among items; what they say otherwise is noted."""
         committables: Committables = {}
         for vertex, subtask, kind, payload in items:
             if kind in _OUTPUT:
@@ -92,8 +103,7 @@ class JobResults:
                 self.board.take_in(vertex, payload)
             elif kind == WRITTEN:
                 self._written.append(payload)
-        self.commits.note(batch_id, committables)
-        self.batches += 1
+        return committables
 
     def take_written(self) -> list[Any]:
         """What slots said of the state they wrote, since it was last asked for."""

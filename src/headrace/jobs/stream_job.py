@@ -37,7 +37,8 @@ from headrace.spark.savepoints.querying import query_key, state_frame
 from headrace.spark.savepoints.writer import write_savepoint
 from headrace.spark.session import Session
 from headrace.spark.shipment import Shipment
-from headrace.spark.stream import StreamRun, StreamSettings
+from headrace.spark.flow.run import FlowRun
+from headrace.spark.stream import REAL_TIME, StreamRun, StreamSettings
 
 _FIRST_BATCH_WITHIN = 120.0
 _DRAINED_WITHIN = 600.0
@@ -88,7 +89,7 @@ class StreamJob:
         self._folder = folder
         self._records = records
         self._stopped = threading.Event()
-        self._attempt: StreamRun | None = None
+        self._attempt: StreamRun | FlowRun | None = None
         self._begun = threading.Event()
         self._over = threading.Event()
         self._saving = threading.Lock()
@@ -121,7 +122,7 @@ class StreamJob:
             journal = CommitJournal(run.child("journal"))
             self._results.commits.recover(last_committed(run), journal)
 
-    def _new_attempt(self) -> StreamRun:
+    def _new_attempt(self) -> StreamRun | FlowRun:
         last = last_committed(self._folder.run)
         self._results.commits.recover(last)
         if last is not None and is_dealt_out_on_resume(self._folder):
@@ -131,7 +132,8 @@ class StreamJob:
         if last is not None:
             self._records.checkpoints.restored(last, self._folder.run.uri)
             start = Start(None, start.positions)
-        return StreamRun(
+        kind = FlowRun if self._settings.mode == REAL_TIME else StreamRun
+        return kind(
             self._spark, self._opened.plan, self._opened.shipment, self, self._settings,
             self._folder, start,
         )  # fmt: skip
@@ -170,6 +172,9 @@ class StreamJob:
             # Before the batch is committed: a job that dies right after it must know.
             deal_out_on_resume(self._folder)
 
+    def told(self, items: list[DriverItem]) -> None:
+        self._results.show(items)
+
     def committed(self, batch_id: int) -> None:
         self._results.commits.commit_upto(batch_id)
         written = self._records.figures.pop(batch_id, [])
@@ -193,7 +198,9 @@ class StreamJob:
         """How far the sources are behind what could be read, by uid."""
         self._begun.wait(timeout=60)
         attempt = self._attempt
-        return {} if attempt is None else source_lags(self._opened.plan, attempt.admission)
+        if not isinstance(attempt, StreamRun):
+            return {}
+        return source_lags(self._opened.plan, attempt.admission)
 
     def stop(self) -> None:
         """End it where it is."""
@@ -232,7 +239,7 @@ class StreamJob:
         self._at_first_checkpoint()
         return state_frame(self._spark, self._folder.run, uid, name)
 
-    def _wait_for_end(self) -> StreamRun:
+    def _wait_for_end(self) -> StreamRun | FlowRun:
         """The attempt that has seen the end; one that fails meanwhile is followed by another."""
         deadline = time.monotonic() + _DRAINED_WITHIN
         while True:
@@ -257,7 +264,7 @@ class StreamJob:
             ) from None
         return target
 
-    def _at_first_checkpoint(self) -> StreamRun:
+    def _at_first_checkpoint(self) -> StreamRun | FlowRun:
         """The running attempt, once there is something to save."""
         self._begun.wait(timeout=60)
         attempt = self._attempt
@@ -269,7 +276,7 @@ class StreamJob:
                 raise JobFailed("the job has not come to a first checkpoint that could be saved")
         return attempt
 
-    def _write(self, target: FileStore, attempt: StreamRun) -> str:
+    def _write(self, target: FileStore, attempt: StreamRun | FlowRun) -> str:
         begin = time.time()
         checkpoint = Checkpoint(self._spark, attempt.store, attempt.watch.last)
         try:

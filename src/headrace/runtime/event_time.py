@@ -112,6 +112,28 @@ class EventTime:
                 known.pop(UNHEARD, None)
                 self._table.put(origin, {**known, **dict.fromkeys(new, (MIN_TIMESTAMP, 0))})
 
+    def expect_only(self, channels: Mapping[int, Iterable[str]]) -> None:
+        """Who reports of the origins from now on; what others have reported counts no more."""
+        for origin, names in channels.items():
+            known = self._table.get(origin) or {}
+            self._table.put(origin, {name: known.get(name, (MIN_TIMESTAMP, 0)) for name in names})
+
+    @property
+    def now(self) -> int:
+        return self._now
+
+    def knows_any(self, origin: int) -> bool:
+        """Whether anything was ever heard of an origin."""
+        return bool(self._table.get(origin))
+
+    def reached(self, origin: int) -> int:
+        """How far an origin has come before it ended."""
+        return self._reached.get(origin, MIN_TIMESTAMP)
+
+    def of_origin(self, origin: int) -> tuple[int, bool]:
+        """How far an origin has come, and whether it is idle."""
+        return self._of(origin)
+
     def forget_passing(self) -> None:
         """The micro-batch is over: splits that were read in it alone are read to their end."""
         for origin, splits in list(self._table.items()):

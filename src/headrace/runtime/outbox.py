@@ -21,7 +21,11 @@ class Outbox:
 
     BLOB_RECORDS = 32_768
 
-    def __init__(self, slots: int, subtask: int, last: bool):
+    def __init__(
+        self, slots: int, subtask: int, last: bool, tell: Callable[[Any], None] | None = None
+    ):
+        """`tell`: where there is a shorter way to the driver than through all levels."""
+        self._tell = tell
         self._slots = slots
         self._subtask = subtask
         self._last = last
@@ -84,7 +88,10 @@ class Outbox:
                 records.append((MARK, 0, news))
 
     def to_driver(self, item: tuple[int, int, str, Any]) -> None:
-        self._driver.append(item)
+        if self._tell is not None:
+            self._tell(item)
+        else:
+            self._driver.append(item)
 
     def take_full(self) -> Iterator[tuple[int, bytes]]:
         """The blobs that are large enough to go."""
@@ -101,6 +108,14 @@ class Outbox:
         if not self._last:
             for slot in range(self._slots):
                 yield slot, Envelope(self._take(slot), watermarks, final=final).encode()
+
+    def take_waiting(self) -> Iterator[tuple[int, bytes]]:
+        """All that waits, for each slot that something waits for."""
+        yield from self.take_full()
+        if not self._last:
+            for slot, records in enumerate(self._records):
+                if records:
+                    yield slot, Envelope(self._take(slot)).encode()
 
     def _take(self, slot: int) -> list[Item]:
         records, self._records[slot] = self._records[slot], []

@@ -97,7 +97,7 @@ def _read_splits(spec: SplitSpec, ranges: list[bytes]) -> Iterator[Batch]:
                 name = None if spec.source.splits_end else split.id
                 if start == end and name is not None:
                     yield Batch([], split=name)  # there is such a split, for those who keep time
-                parts = () if start == end else _read_split(reader, split, start, end)
+                parts = () if start == end else read_split(reader, split, start, end)
                 for batch in parts:
                     batch.split = name
                     yield batch
@@ -107,7 +107,8 @@ def _read_splits(spec: SplitSpec, ranges: list[bytes]) -> Iterator[Batch]:
         reader.close()
 
 
-def _read_split(reader: SplitReader[Any], split: Split, start: Any, end: Any) -> Iterator[Batch]:
+def read_split(reader: SplitReader[Any], split: Split, start: Any, end: Any) -> Iterator[Batch]:
+    """The records of a range, some at a time."""
     timed = type(reader).timestamp is not SplitReader.timestamp
     parts = reader.read_lists(split, start, end)
     if parts is None:

@@ -227,7 +227,11 @@ class VertexTask:
     def finish(self) -> None:
         self._guarded(self.operator.finish)
 
+    def end_round(self) -> None:
+        self._guarded(self.operator.end_round)
+
     def end_batch(self, *, snapshot: bool) -> None:
+        self.end_round()
         self._guarded(self.operator.end_batch)
         if snapshot:
             self._snapshot = self.task.batch_id
@@ -246,10 +250,18 @@ class VertexTask:
             raise error from failure.error
 
     def begin_batch(self, batch_id: int, attempt: int) -> None:
-        self.task = replace(self.task, batch_id=batch_id, attempt=attempt)
+        self.begin_epoch(batch_id, attempt)
         if self._snapshot is not None and batch_id > self._snapshot:
             # A micro-batch starts only when the one before it is durable.
-            self._guarded(self.operator.checkpoint_completed, self._snapshot)
+            self.complete(self._snapshot)
+
+    def begin_epoch(self, checkpoint: int, attempt: int) -> None:
+        """What comes now will be part of that checkpoint."""
+        self.task = replace(self.task, batch_id=checkpoint, attempt=attempt)
+
+    def complete(self, checkpoint: int) -> None:
+        """A checkpoint is durable."""
+        self._guarded(self.operator.checkpoint_completed, checkpoint)
 
     def counts(self) -> dict[str, Any]:
         """What this subtask has counted since it was made."""

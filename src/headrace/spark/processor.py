@@ -16,7 +16,8 @@ from headrace.spark.garbage import look_at_everything, pass_over_what_stays
 from headrace.spark.runs_at_work import is_over
 from headrace.spark.savepoints.dealing import SlotFiles
 from headrace.spark.shipment import Shipment
-from headrace.spark.slot_log import Piece, SlotLog
+from headrace.runtime.packed_changes import Piece
+from headrace.spark.slot_log import SlotLog
 from headrace.spark.worker import (
     abandoned_on_failure,
     attempt_number,

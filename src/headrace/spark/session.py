@@ -39,6 +39,9 @@ _SETTINGS = {
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager",
     "spark.sql.streaming.numRecentProgressUpdates": "100",
+    # Python's output flows while its input does not; a parcel waits for no other.
+    "spark.python.udf.pipelined.enabled": "true",
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
 }  # fmt: skip
 _LOCAL = {
     "spark.ui.enabled": "false",
@@ -70,10 +73,13 @@ def _on_command_line() -> dict[str, str]:
     return dict(json.loads(os.environ.get("HEADRACE_CONF", "{}")))
 
 
-def get_session(settings: Mapping[str, str] | None = None) -> SparkSession:
-    """A session with headrace's settings: a new one beside the user's, or on a local Spark."""
+def get_session(settings: Mapping[str, str] | None = None, *, slots: int = 0) -> SparkSession:
+    """A session with headrace's settings: a new one beside the user's, or on a local Spark.
+
+    `slots`: how many tasks must be able to run at once, if that can be had.
+    """
     hush_loggers()
-    active = SparkSession.getActiveSession()
+    active = _with_slots(SparkSession.getActiveSession(), slots)
     # Every job gets a session of its own, so that jobs' settings do not mix.
     if active is not None and not _is_stopped(active):
         return _beside(active)
@@ -81,7 +87,7 @@ def get_session(settings: Mapping[str, str] | None = None) -> SparkSession:
     # Workers must be this interpreter: another would lack the user's packages.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    master = _master()
+    master = _master(slots)
     builder = SparkSession.builder.appName("headrace").master(master)
     ours = {**_SETTINGS, **_quiet()}
     local = master.startswith("local")
@@ -92,6 +98,8 @@ def get_session(settings: Mapping[str, str] | None = None) -> SparkSession:
     with without_chatter(), without_packed_python() if local else nullcontext():
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel(os.environ.get(LOG_LEVEL, "OFF"))
+    global _started_here
+    _started_here = session.sparkContext._jsc
     return session
 
 
@@ -114,8 +122,38 @@ def default_parallelism() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _master() -> str:
-    return os.environ.get("HEADRACE_MASTER") or f"local[{default_parallelism()},{_ATTEMPTS}]"
+def free_slots(spark: SparkSession) -> int:
+    """How many tasks can run at once, for all that is known before they are asked to."""
+    context = spark.sparkContext
+    executors = context._jsc.sc().statusTracker().getExecutorInfos()
+    if context.master.startswith("local"):  # type: ignore[union-attr]
+        return int(context._jsc.sc().defaultParallelism())
+    per_executor = int(context.getConf().get("spark.executor.cores", "1"))
+    return max(0, len(executors) - 1) * per_executor
+
+
+def _with_slots(active: SparkSession | None, slots: int) -> SparkSession | None:
+    """The active session; not one of our own that has too few slots and nothing to do."""
+    global _started_here
+    if active is None or _is_stopped(active) or not slots or _started_here is None:
+        return active
+    context = active.sparkContext
+    is_ours = context._jsc is _started_here
+    idle = not len(context._jsc.sc().statusTracker().getActiveJobIds())
+    if is_ours and context.master.startswith("local") and idle and free_slots(active) < slots:  # type: ignore[union-attr]
+        active.stop()
+        _started_here = None
+        return None
+    return active
+
+
+_started_here: Any = None
+"""The context that this module started, as Java knows it."""
+
+
+def _master(slots: int) -> str:
+    threads = max(default_parallelism(), slots)
+    return os.environ.get("HEADRACE_MASTER") or f"local[{threads},{_ATTEMPTS}]"
 
 
 def _beside(active: SparkSession) -> SparkSession:

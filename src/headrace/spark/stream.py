@@ -36,6 +36,9 @@ from headrace.spark.stream_inputs import stream_input, unreached_socket
 from headrace.spark.worker import SCHEMA, read_source
 
 
+REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
+
+
 @dataclass(frozen=True)
 class StreamSettings:
     """How a stream is run."""
@@ -51,6 +54,8 @@ class StreamSettings:
     """How long a micro-batch should last; None: as the interval says; 0: no matter how long."""
     max_records_per_batch: int | None = None
     """How many records of each source a micro-batch reads at most."""
+    mode: str = MICRO_BATCH
+    """How records flow: in real time, or in micro-batches."""
     retained: int | None = None
     """How many of the latest checkpoints are kept; None: as many as Spark keeps."""
 
@@ -61,6 +66,8 @@ class Listener(Protocol):
     def begun(self, batch_id: int) -> None: ...
 
     def arrived(self, batch_id: int, items: list[DriverItem]) -> None: ...
+
+    def told(self, items: list[DriverItem]) -> None: ...
 
     def committed(self, batch_id: int) -> None: ...
 
@@ -302,6 +309,8 @@ class _Nobody:
     def begun(self, batch_id: int) -> None: ...
 
     def arrived(self, batch_id: int, items: list[DriverItem]) -> None: ...
+
+    def told(self, items: list[DriverItem]) -> None: ...
 
     def committed(self, batch_id: int) -> None: ...
 

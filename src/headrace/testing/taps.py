@@ -68,6 +68,9 @@ class TappedOperator(Operator):
     def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
         self.inner.on_timer(domain, timestamp, key)
 
+    def end_round(self) -> None:
+        self.inner.end_round()
+
     def end_batch(self) -> None:
         self.inner.end_batch()
 

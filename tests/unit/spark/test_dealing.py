@@ -18,7 +18,8 @@ from headrace.runtime.tables import ListTable, MapTable, Table, ValueTable
 from headrace.spark.savepoints.dealing import Dealer, SlotFiles
 from headrace.spark.savepoints.direct_files import rows_in_folder, write_state
 from headrace.spark.savepoints.metadata import SavedState, state_folder
-from headrace.spark.slot_log import Piece, SlotLog, unpacked
+from headrace.runtime.packed_changes import Piece, unpacked
+from headrace.spark.slot_log import SlotLog
 
 SLOTS = 3
 MOST = 128

@@ -91,9 +91,9 @@ class ChangingOperator(TableOperator):
             changes = [change for change in changes if change[0] != UPDATE_BEFORE]
         self.emit_rows(changes)
 
-    def end_batch(self) -> None:
+    def end_round(self) -> None:
         self.emit_rows(self._net.take())
 
     def finish(self) -> None:
         # What comes after this operator must have its rows before it is told to finish.
-        self.end_batch()
+        self.end_round()

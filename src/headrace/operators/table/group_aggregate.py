@@ -205,7 +205,7 @@ class GroupAggregateOperator(TableOperator):
             raise RecordFailure(error, "the results of an aggregation", key=key) from error
         self.emit_rows(out)
 
-    def end_batch(self) -> None:
+    def end_round(self) -> None:
         self.flush()
 
     def finish(self) -> None:

@@ -119,7 +119,7 @@ class KeyedChangesOperator(TableOperator):
             waiting, self._waiting = self._waiting, {}
             self._answer(waiting.items())
 
-    def end_batch(self) -> None:
+    def end_round(self) -> None:
         self.flush()
 
     def finish(self) -> None:

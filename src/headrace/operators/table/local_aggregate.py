@@ -66,7 +66,7 @@ class LocalAggregateOperator(TableOperator):
         groups, self._groups = self._groups, {}
         self.emit_rows([(INSERT, *key, count[0], kept) for key, (kept, count) in groups.items()])
 
-    def end_batch(self) -> None:
+    def end_round(self) -> None:
         self.flush()
 
     def finish(self) -> None:

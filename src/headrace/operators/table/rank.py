@@ -98,8 +98,8 @@ class RankOperator(KeyedChangesOperator):
         best = state(ValueStateDescriptor("best-rows", Types.LIST(row_type)))
         return BestRows(best, function, order, row_key if self.input == UPSERT else None)
 
-    def end_batch(self) -> None:
-        super().end_batch()
+    def end_round(self) -> None:
+        super().end_round()
         self._rows.forget_order()
 
     def change(self, key: Any, rows: Sequence[Row], out: list[Row]) -> None:

@@ -35,7 +35,7 @@ class HoppingAggregateOperator(WindowsBySpec):
         self._proof = CacheProof(ctx)
         self._unassigned = ctx.metrics.counter(NO_WINDOW)
 
-    def end_batch(self) -> None:
+    def end_round(self) -> None:
         self._proof.renew()
 
     def _key_slices(self, key: Any) -> KeySlices:

@@ -12,6 +12,7 @@ from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore
+from headrace.spark.flow.checkpoint_files import last_checkpoint_name
 from headrace.spark.savepoints.metadata import described_operators
 from headrace.spark.slot_log import STATE
 
@@ -128,6 +129,9 @@ def _plan(store: FileStore) -> dict[str, Any]:
 
 
 def last_committed(store: FileStore) -> int | None:
-    """The last micro-batch that Spark's commit log has, below a run's folder."""
+    """The last checkpoint below a run's folder; of micro-batches, the last that Spark committed."""
+    flowing = last_checkpoint_name(store)
+    if flowing is not None:
+        return int(flowing.partition("-")[0])
     return max((int(name) for name in store.names("checkpoint/commits") if name.isdigit()),
                default=None)  # fmt: skip

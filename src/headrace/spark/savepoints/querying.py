@@ -23,7 +23,8 @@ from headrace.spark.savepoints.checkpoint import Checkpoint
 from headrace.spark.savepoints.outside import at_last_checkpoint
 from headrace.spark.savepoints.unload import pieces
 from headrace.spark.savepoints.writer import rows_in, states_in
-from headrace.spark.slot_log import HEAD, unpacked
+from headrace.runtime.packed_changes import unpacked
+from headrace.spark.slot_log import HEAD
 from headrace.spark.slots import slot_labels
 from headrace.spark.worker import ArrowFunction
 

@@ -19,7 +19,7 @@ from headrace.spark.savepoints.dealing import Dealer, SlotFiles
 from headrace.spark.savepoints.metadata import SavepointMetadata
 from headrace.spark.savepoints.writer import checksums
 from headrace.spark.shipment import Shipment
-from headrace.spark.slot_log import packed
+from headrace.runtime.packed_changes import packed
 from headrace.spark.slots import slot_labels
 from headrace.spark.worker import ArrowFunction
 

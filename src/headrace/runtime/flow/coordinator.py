@@ -1,0 +1,202 @@
+"""When checkpoints are taken, and when they are complete.
+
+The coordinator knows nothing of files, threads or connections: it is told what happens and what time
+it is, and says what follows. So it can be tried in every order of events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+
+from headrace.runtime.flow.messages import TaskId, TaskPart
+
+
+@dataclass(frozen=True)
+class CheckpointSettings:
+    """How often, and how patiently; all times in milliseconds."""
+
+    interval: int | None = None
+    """None: only when somebody asks for one."""
+    timeout: int = 600_000
+    min_pause: int = 0
+    at_most: int = 1
+    """How many may be under way at once."""
+    tolerable_failures: int = 0
+
+
+@dataclass
+class Pending:
+    """A checkpoint that is under way."""
+
+    number: int
+    begun: float
+    missing: set[TaskId]
+    parts: dict[TaskId, TaskPart] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Complete:
+    """A checkpoint of which all parts are durable."""
+
+    number: int
+    begun: float
+    parts: dict[TaskId, TaskPart]
+    unclaimed: dict[int, dict[TaskId, TaskPart]]
+    """Parts of checkpoints before it that came to nothing: what was prepared for them counts with
+    this one."""
+
+
+class TooManyFailures(Exception):
+    """More checkpoints failed in a row than the job tolerates."""
+
+
+class Coordinator:
+    """All checkpoints of one attempt at running a job."""
+
+    def __init__(
+        self, tasks: Collection[TaskId], settings: CheckpointSettings, *, next_number: int = 1
+    ):
+        self._tasks = frozenset(tasks)
+        self._settings = settings
+        self._next = next_number
+        self._pending: dict[int, Pending] = {}
+        self._unclaimed: dict[int, dict[TaskId, TaskPart]] = {}
+        self._ended: dict[TaskId, TaskPart] = {}
+        self._sources = {task for task in tasks if task.level == 0}
+        self._ready: set[TaskId] = set()
+        self._last_begun: float | None = None
+        self._last_completed: float | None = None
+        self._failures = 0
+
+    @property
+    def running(self) -> bool:
+        """Whether all tasks have begun, so that a barrier would reach every one."""
+        return self._ready == self._tasks
+
+    @property
+    def all_ended(self) -> bool:
+        return self._ended.keys() == self._tasks
+
+    @property
+    def next_number(self) -> int:
+        return self._next
+
+    def ready(self, task: TaskId) -> None:
+        self._ready.add(task)
+
+    def next_due(self, now: float) -> float | None:
+        """When something is to be done next, by the clock that `now` is of; None: not by itself."""
+        times = [pending.begun + self._settings.timeout / 1000 for pending in self._pending.values()]
+        if self._may_trigger() and self._settings.interval is not None:
+            times.append(self._trigger_at(now))
+        return min(times, default=None)
+
+    def _may_trigger(self) -> bool:
+        reading = self._sources - self._ended.keys()
+        return self.running and bool(reading) and len(self._pending) < self._settings.at_most
+
+    def _trigger_at(self, now: float) -> float:
+        assert self._settings.interval is not None
+        at = now if self._last_begun is None else self._last_begun + self._settings.interval / 1000
+        if self._last_completed is not None:
+            at = max(at, self._last_completed + self._settings.min_pause / 1000)
+        return at
+
+    def is_due(self, now: float) -> bool:
+        """Whether a checkpoint is to be triggered by the interval."""
+        return (
+            self._settings.interval is not None
+            and self._may_trigger()
+            and self._trigger_at(now) <= now
+        )
+
+    def trigger(self, now: float) -> int:
+        """Begin a checkpoint; its number goes to all sources that have not ended."""
+        number, self._next = self._next, self._next + 1
+        self._last_begun = now
+        missing = set(self._tasks - self._ended.keys())
+        self._pending[number] = Pending(number, now, missing, dict(self._ended))
+        return number
+
+    def acknowledge(self, task: TaskId, number: int, part: TaskPart, now: float) -> Complete | None:
+        """A part is durable; tells the checkpoint if it was the last one missing."""
+        pending = self._pending.get(number)
+        if pending is None:
+            if number < self._next:  # given up; what it prepared may still count
+                self._unclaimed.setdefault(number, {})[task] = part
+            return None
+        pending.parts[task] = part
+        pending.missing.discard(task)
+        return self._completed(pending, now)
+
+    def end(self, task: TaskId, part: TaskPart, now: float) -> list[Complete]:
+        """A task will take part no more: its last part stands for it."""
+        self._ended[task] = part
+        found = []
+        for pending in list(self._pending.values()):
+            if task in pending.missing:
+                pending.missing.discard(task)
+                pending.parts[task] = part
+                complete = self._completed(pending, now)
+                if complete is not None:
+                    found.append(complete)
+        return found
+
+    def complete_at_end(self, now: float) -> Complete:
+        """The last checkpoint, of the last parts of all tasks."""
+        assert self.all_ended
+        for pending in list(self._pending.values()):
+            self._set_aside(pending)
+        number = self.trigger(now)
+        complete = self._completed(self._pending[number], now)
+        assert complete is not None
+        return complete
+
+    def _completed(self, pending: Pending, now: float) -> Complete | None:
+        if pending.missing:
+            return None
+        for number in [number for number in self._pending if number < pending.number]:
+            self._set_aside(self._pending[number])  # subsumed
+        del self._pending[pending.number]
+        self._last_completed = now
+        self._failures = 0
+        unclaimed = {n: self._unclaimed.pop(n) for n in sorted(self._unclaimed)
+                     if n < pending.number}  # fmt: skip
+        return Complete(pending.number, pending.begun, self._claim(pending.parts), unclaimed)
+
+    def _claim(self, parts: dict[TaskId, TaskPart]) -> dict[TaskId, TaskPart]:
+        """The parts of a checkpoint; what an ended task had to say is part of one only."""
+        claimed = {task: replace(part, items=self._ended[task].items) if task in self._ended
+                   else part for task, part in parts.items()}  # fmt: skip
+        for task in parts.keys() & self._ended.keys():
+            self._ended[task] = replace(self._ended[task], items=())
+        return claimed
+
+    def _set_aside(self, pending: Pending) -> None:
+        own = {task: part for task, part in pending.parts.items() if task not in self._ended}
+        self._unclaimed.setdefault(pending.number, {}).update(own)
+        del self._pending[pending.number]
+
+    def decline(self, number: int, now: float) -> bool:
+        """A checkpoint comes to nothing; says whether it was under way."""
+        pending = self._pending.get(number)
+        if pending is None:
+            return False
+        self._set_aside(pending)
+        self._count_failure()
+        return True
+
+    def expire(self, now: float) -> list[int]:
+        """Give up what takes too long."""
+        limit = self._settings.timeout / 1000
+        late = [number for number, pending in self._pending.items() if now - pending.begun >= limit]
+        for number in late:
+            self._set_aside(self._pending[number])
+            self._count_failure()
+        return late
+
+    def _count_failure(self) -> None:
+        self._failures += 1
+        if self._failures > self._settings.tolerable_failures:
+            raise TooManyFailures(f"{self._failures} checkpoints in a row have failed")

@@ -1,0 +1,175 @@
+"""What tasks and their driver say to each other.
+
+All of it is pickled and goes through a connection on which both ends have proved that they belong
+to the same job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.core.source import Split
+from headrace.runtime.declared_state import Declared
+
+DriverItem = tuple[int, int, str, Any]
+"""Vertex, subtask, kind and payload."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TaskId:
+    """One task of a job: of level 0 the number counts over the tasks of all sources."""
+
+    level: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.level}-{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """A file with state of one slot."""
+
+    name: str
+    """Below the folder of the job's state."""
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlotFiles:
+    """The state of a slot: what the files say, one after the other."""
+
+    files: tuple[StateFile, ...] = ()
+    snapshot_bytes: int = 0
+    """How many of their bytes are a whole snapshot; the others are changes since."""
+    states: dict[tuple[str, str], Declared] = field(default_factory=dict)
+    """By operator and name, as the program declares them."""
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+
+Positions = dict[str, tuple[Any, Any]]
+"""By the id of a split: what else is known of it, and from where to read on."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPart:
+    """What one task contributes to a checkpoint."""
+
+    state: SlotFiles | None = None
+    positions: Positions = field(default_factory=dict)
+    items: tuple[DriverItem, ...] = ()
+    """What the task had to say to the driver since the checkpoint before."""
+
+
+# From a task to the driver.
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """A task has started, in a worker's process."""
+
+    task: TaskId
+    process: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A task has its state back and reads."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What need not wait for a checkpoint."""
+
+    task: TaskId
+    items: tuple[DriverItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """A task's part of a checkpoint is durable."""
+
+    task: TaskId
+    checkpoint: int
+    part: TaskPart
+    figures: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A task cannot be part of a checkpoint."""
+
+    task: TaskId
+    checkpoint: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A task has seen the end of its input; its part stands for every later checkpoint."""
+
+    task: TaskId
+    part: TaskPart
+    figures: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why a task has failed, in the form in which errors travel."""
+
+    task: TaskId
+    text: str
+
+
+# From the driver to a task.
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """What a task begins with."""
+
+    attempt: int
+    checkpoint: int
+    """The next checkpoint."""
+    state: SlotFiles | None = None
+    restored: int | None = None
+    """The checkpoint whose state it is."""
+    by_others: bool = False
+    """Whether another program, or an earlier run of this one, wrote it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Splits that a source task is to read from now on, and from where."""
+
+    splits: tuple[tuple[Split, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoMoreSplits:
+    """No split will follow: once those it has are read, a source task has come to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """To a source task: put the barrier of a checkpoint into the stream."""
+
+    checkpoint: int
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A checkpoint is complete."""
+
+    checkpoint: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """To a source task: act as if all splits ended here."""

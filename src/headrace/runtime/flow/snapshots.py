@@ -1,0 +1,89 @@
+"""The state of a slot as files: what each checkpoint changed, and now and then all of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from headrace.runtime.flow.messages import SlotFiles, StateFile, TaskId
+from headrace.runtime.packed_changes import packed, unpacked
+from headrace.runtime.subtask_state import UNION_PREFIX, Changes, SubtaskState
+
+_CHUNK_KEYS = 50_000
+_COMPACT_AT_LEAST = 8 * 1024 * 1024
+"""Bytes of changes below which a snapshot is not worth writing."""
+_MOST_FILES = 256
+"""Files after which one is written all the same, so that a restore opens few."""
+
+Written = list[tuple[str, bytes]]
+"""Files still to be written: names and contents."""
+
+
+class Snapshots:
+    """Makes the files of one slot's state, checkpoint by checkpoint.
+
+    What has changed is pickled at once, for a value may be changed in place a moment later; the
+    files are written by whoever calls, while the task goes on.
+    """
+
+    def __init__(
+        self, state: SubtaskState, task: TaskId, attempt: int, begun_with: SlotFiles | None,
+        *, compact_at: int = _COMPACT_AT_LEAST,
+    ):  # fmt: skip
+        self._state = state
+        self._name = f"{attempt}-{task}"
+        self._files = begun_with or SlotFiles()
+        self._compact_at = compact_at
+
+    def take(self, checkpoint: int) -> tuple[SlotFiles, Written, dict[str, Any]]:
+        """The slot's files as of now, those of them that are new, and figures about them."""
+        known = self._files
+        changes = self._state.take_changes()
+        sizes: dict[str, int] = {}
+        written: Written = []
+        if changes:
+            blob, sizes = packed(changes)
+            log_bytes = known.size - known.snapshot_bytes + len(blob)
+            if log_bytes > max(self._compact_at, known.snapshot_bytes) or (
+                len(known.files) >= _MOST_FILES
+            ):
+                known, written, sizes = self._everything(checkpoint)
+            else:
+                written = [(f"{self._name}-{checkpoint}", blob)]
+                known = replace(known, files=(*known.files, *_described(written)))
+        self._files = replace(known, states=self._state.described())
+        return self._files, written, self._figures(changes, sizes)
+
+    def _everything(self, checkpoint: int) -> tuple[SlotFiles, Written, dict[str, int]]:
+        sizes: Counter[str] = Counter()
+        written: Written = []
+        for number, part in enumerate(self._state.snapshot(_CHUNK_KEYS)):
+            blob, by_operator = packed(part)
+            sizes.update(by_operator)
+            written.append((f"{self._name}-{checkpoint}-{number}", blob))
+        files = _described(written)
+        return SlotFiles(files, sum(file.size for file in files)), written, sizes
+
+    def _figures(self, changes: Changes, sizes: dict[str, int]) -> dict[str, Any]:
+        """What the driver keeps in its record of checkpoints."""
+        changed: Counter[str] = Counter()
+        for uid, _, _, change in changes:
+            changed[uid] += sum(len(part) for part in change)
+        entries = self._state.entries()
+        operators = {uid: (sizes.get(uid, 0), changed[uid], entries.get(uid, 0))
+                     for uid in sizes.keys() | entries.keys()}  # fmt: skip
+        union = any(name.startswith(UNION_PREFIX) for _, name in self._files.states)
+        return {"union": union, "bytes": self._files.size, "operators": operators}
+
+
+def restore(state: SubtaskState, files: SlotFiles, read: Any, *, by_others: bool) -> None:
+    """Bring a slot's state to what its files say; `read` gives the content of one."""
+    for file in files.files:
+        state.apply(unpacked(read(file)))
+    state.reconcile(files.states, by_others=by_others)
+    state.take_changes()
+
+
+def _described(written: Written) -> tuple[StateFile, ...]:
+    return tuple(StateFile(name, len(blob)) for name, blob in written)

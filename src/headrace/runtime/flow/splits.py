@@ -1,0 +1,135 @@
+"""The splits that one task reads, and how far it has come in each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from headrace.core.checkpointed import source_part
+from headrace.core.operator import Batch
+from headrace.core.source import Boundedness, Source, Split
+from headrace.runtime.flow.messages import Positions
+from headrace.runtime.source_task import read_split
+
+_WITHIN = "~within"
+"""Marks a position inside of a range: its start, its end and how many records of it were read."""
+
+
+@dataclass
+class _Reading:
+    split: Split
+    at: Any
+    """Where the range begins that is being read, or the next one will."""
+    upto: Any = None
+    parts: Iterator[Batch] | None = None
+    """What is left of the range."""
+    skip: int = 0
+    """How many records of the range were read before the last restart."""
+    read: int = 0
+    ended: bool = False
+
+
+class Splits:
+    """Reads the splits of one source that were given to this task, in turns."""
+
+    def __init__(self, source: Source[Any]):
+        self._source = source
+        self._bounded = source.boundedness() is Boundedness.BOUNDED
+        self._enumerator = source_part(source.create_enumerator())
+        self._reader = source_part(source.create_reader())
+        self._readings: dict[str, _Reading] = {}
+        self._turn = 0
+        self._complete = False
+
+    def assign(self, splits: tuple[tuple[Split, Any], ...]) -> Iterator[Batch]:
+        """Take over splits; yields what makes them known to those who keep time."""
+        for split, position in splits:
+            reading = _Reading(split, position)
+            if isinstance(position, dict) and _WITHIN in position:
+                reading.at, reading.upto, reading.skip = position[_WITHIN]
+                reading.parts = self._parts(reading)
+            self._readings[split.id] = reading
+            if not self._source.splits_end:
+                yield Batch([], split=split.id)
+
+    def complete(self) -> None:
+        """No split will be assigned any more."""
+        self._complete = True
+
+    def drain(self) -> None:
+        """Read no further."""
+        self._complete = True
+        for reading in self._readings.values():
+            reading.ended, reading.parts = True, None
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing to read, and never will be."""
+        return self._complete and all(reading.ended for reading in self._readings.values())
+
+    def positions(self) -> Positions:
+        """From where to read on, for a checkpoint."""
+        return {id: (reading.split.info, self._position(reading))
+                for id, reading in self._readings.items()}  # fmt: skip
+
+    def _position(self, reading: _Reading) -> Any:
+        if reading.parts is None or not reading.read:
+            return reading.at
+        if self._enumerator.positions_count_records:
+            return reading.at + reading.read
+        return {_WITHIN: [reading.at, reading.upto, reading.read]}
+
+    def read(self) -> Batch | None:
+        """Some records of the next split that has any; None if there are none now."""
+        readings = list(self._readings.values())
+        for number in range(len(readings)):
+            reading = readings[(self._turn + number) % len(readings)]
+            if reading.ended:
+                continue
+            batch = self._read_some(reading)
+            if batch is not None:
+                self._turn = (self._turn + number + 1) % len(readings)
+                return batch
+        return None
+
+    def _read_some(self, reading: _Reading) -> Batch | None:
+        name = None if self._source.splits_end else reading.split.id
+        while True:
+            if reading.parts is None:
+                upto = self._enumerator.latest_position(reading.split, reading.at)
+                if upto == reading.at:
+                    reading.ended = self._bounded
+                    ends = self._bounded and name is not None
+                    return Batch([], split=name, ends_split=True) if ends else None
+                reading.upto = upto
+                reading.parts = self._parts(reading)
+            batch = next(reading.parts, None)
+            if batch is not None:
+                reading.read += len(batch.values)
+                batch.split = name
+                return batch
+            reading.at, reading.parts, reading.read = reading.upto, None, 0
+
+    def _parts(self, reading: _Reading) -> Iterator[Batch]:
+        parts = read_split(self._reader, reading.split, reading.at, reading.upto)
+        skip, reading.read, reading.skip = reading.skip, reading.skip, 0
+        return parts if not skip else _without_first(parts, skip)
+
+    def close(self) -> None:
+        self._reader.close()
+        self._enumerator.close()
+
+
+def _without_first(parts: Iterator[Batch], count: int) -> Iterator[Batch]:
+    for part in parts:
+        size = len(part.values)
+        if size <= count:
+            count -= size
+            continue
+        if count:
+            stamps = None if part.timestamps is None else list(islice(part.timestamps, count, None))
+            part = Batch(part.values[count:], stamps)
+            count = 0
+        yield part

@@ -1,0 +1,1 @@
+"""Jobs as long-running tasks of Spark's real-time mode."""

@@ -1,0 +1,158 @@
+"""Connections between the driver and the tasks of a job.
+
+Each end proves that it knows the job's key before anything is unpickled.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import secrets
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import (
+    Client,
+    Connection,
+    Listener,
+    answer_challenge,
+    deliver_challenge,
+)
+from typing import Any
+
+from headrace.runtime.flow.messages import Hello, TaskId
+from headrace.runtime.pickling import dumps
+
+HUNG_UP = object()
+"""Stands for the end of a connection."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the driver listens, and the key that shows who belongs to the job."""
+
+    host: str
+    port: int
+    key: bytes
+
+
+class Server:
+    """The driver's end: takes messages of all tasks in, one after the other."""
+
+    def __init__(self, host: str, take: Callable[[TaskId, Any], None]):
+        """`take` is called by many threads, with HUNG_UP when a task has gone."""
+        self._take = take
+        self._listener = Listener((host, 0), "AF_INET", backlog=256)
+        self._key = secrets.token_bytes(32)
+        self._lines: dict[TaskId, _Line] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        threading.Thread(target=self._accept, daemon=True, name="headrace-channel").start()
+
+    @property
+    def address(self) -> Address:
+        host, port = self._listener.address
+        return Address(host, port, self._key)
+
+    def send(self, task: TaskId, message: Any) -> None:
+        """Say something to a task; nothing happens if it is gone."""
+        line = self._lines.get(task)
+        if line is not None:
+            line.send(message)
+
+    def _accept(self) -> None:
+        while not self._closed:
+            try:
+                connection = self._listener.accept()
+            except OSError:
+                continue
+            threading.Thread(
+                target=self._serve, args=(connection,), daemon=True, name="headrace-channel"
+            ).start()
+
+    def _serve(self, connection: Connection[Any, Any]) -> None:
+        task: TaskId | None = None
+        line = _Line(connection)
+        try:
+            deliver_challenge(connection, self._key)
+            answer_challenge(connection, self._key)
+            hello = pickle.loads(connection.recv_bytes())
+            assert isinstance(hello, Hello)
+            task = hello.task
+            with self._lock:
+                self._lines[task] = line
+            self._take(task, hello)
+            while True:
+                self._take(task, pickle.loads(connection.recv_bytes()))
+        except (EOFError, OSError, AuthenticationError):
+            pass
+        except TypeError:  # what a read says whose connection another thread has closed
+            if not self._closed:
+                raise
+        finally:
+            connection.close()
+            if task is not None and not self._closed:
+                with self._lock:
+                    current = self._lines.get(task) is line
+                    if current:
+                        del self._lines[task]
+                if current:
+                    self._take(task, HUNG_UP)
+
+    def close(self) -> None:
+        """Hang up on everybody."""
+        self._closed = True
+        with suppress(OSError):
+            self._listener.close()
+        for line in list(self._lines.values()):
+            line.close()
+
+
+class _Line:
+    """A connection that several threads may send through."""
+
+    def __init__(self, connection: Connection[Any, Any]):
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def send(self, message: Any) -> None:
+        blob = dumps(message)
+        with self._lock, suppress(OSError):
+            self._connection.send_bytes(blob)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._connection.close()
+
+
+class Link:
+    """A task's end. What the driver says is handed to `put`, in the order it was said."""
+
+    def __init__(self, address: Address, hello: Hello, put: Callable[[Any], None]):
+        self._connection = Client((address.host, address.port), "AF_INET", authkey=address.key)
+        self._line = _Line(self._connection)
+        self._put = put
+        self._closed = False
+        self.send(hello)
+        threading.Thread(target=self._listen, daemon=True, name="headrace-link").start()
+
+    def send(self, message: Any) -> None:
+        self._line.send(message)
+
+    def _listen(self) -> None:
+        with suppress(EOFError, OSError, TypeError):
+            while True:
+                self._put(pickle.loads(self._connection.recv_bytes()))
+        if not self._closed:
+            # The attempt is over for everybody. Whoever would go on, to tell Spark that its task
+            # has come to its end, finds nobody there and says so to the user.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
+
+    def close(self) -> None:
+        self._closed = True
+        self._line.close()

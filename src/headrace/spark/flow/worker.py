@@ -1,0 +1,314 @@
+"""What a Spark task runs that flows: a loop over what comes in and what is due.
+
+A thread reads what Spark hands over, another what the driver says; both go into one queue, so that
+the loop can wait for either, and for a time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.core.crash_points import reach
+from headrace.core.source import SplitSpec
+from headrace.runtime.flow.messages import (
+    Assign,
+    Begin,
+    Completed,
+    Drain,
+    Failed,
+    Hello,
+    NoMoreSplits,
+    Ready,
+    StateFile,
+    TaskId,
+    Trigger,
+)
+from headrace.runtime.flow.snapshots import Written, restore
+from headrace.runtime.flow.splits import Splits
+from headrace.runtime.flow.task import DriverItems, FlowTask
+from headrace.runtime.level_task import LevelTask
+from headrace.spark.arrow_rows import slot_and_blob
+from headrace.spark.failures import WorkerFailure, reported
+from headrace.spark.file_store import LocalStore
+from headrace.spark.flow.channel import Address, Link
+from headrace.spark.shipment import Shipment
+from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition, wall_clock
+
+_ROWS_WAITING = 64
+"""Rows that wait in a worker's queue; more wait in Spark, which slows the sender down."""
+_POLL_S = 0.001
+"""How long a source task sleeps that found nothing to read."""
+Inbox = queue.Queue[Any]
+"""Rows of other tasks, and messages of the driver."""
+_EMPTY = object()
+_NO_MORE = object()
+
+
+@dataclass(frozen=True)
+class FlowPlan:
+    """What all tasks of an attempt are told by the query itself."""
+
+    shipment: Shipment
+    address: Address
+    state: str
+    """The folder of the job's state."""
+    sources: tuple[tuple[int, int], ...]
+    """By number of the source task: the source's vertex, and the task's number among its own."""
+    flush_ms: int
+    mark_ms: int
+    """How often watermarks go out; 0: with each record."""
+
+    @property
+    def tasks_of(self) -> dict[int, int]:
+        """How many tasks read each source."""
+        counts: dict[int, int] = {}
+        for vertex, _ in self.sources:
+            counts[vertex] = counts.get(vertex, 0) + 1
+        return counts
+
+
+class _Outside:
+    """A task's way to the driver and to the files of its state."""
+
+    def __init__(self, link: Link, state: str):
+        self._link = link
+        self._store = LocalStore(Path(state))
+        self._work: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._failure: BaseException | None = None
+        threading.Thread(target=self._write_all, daemon=True, name="headrace-writer").start()
+
+    def send(self, message: Any) -> None:
+        self._link.send(message)
+
+    def write(self, files: Written, then: Callable[[], None]) -> None:
+        self._work.put((files, then))
+
+    def check(self) -> None:
+        """Raise what the writing thread met with."""
+        if self._failure is not None:
+            raise self._failure
+
+    def _write_all(self) -> None:
+        while True:
+            files, then = self._work.get()
+            try:
+                for name, content in files:
+                    reach("state-files.before", int(name.split("-")[3]))
+                    self._store.write(name, content)
+                then()
+            except BaseException as error:
+                self._failure = error
+                return
+
+
+class _Waker:
+    """Says when a loop has something to do by itself."""
+
+    def __init__(self, plan: FlowPlan, task: LevelTask):
+        self._task = task
+        self._flush = plan.flush_ms / 1000
+        self._mark = plan.mark_ms / 1000 if plan.mark_ms else None
+        self.next_mark = time.monotonic() + (self._mark or 0)
+        self.flush_at: float | None = None
+        self._beat = time.monotonic()
+
+    def wrote(self) -> None:
+        """Something waits to go out."""
+        if self.flush_at is None:
+            self.flush_at = time.monotonic() + self._flush
+
+    def wait(self) -> float | None:
+        """Seconds until something is due."""
+        now = time.monotonic()
+        due = [at - now for at in (self.flush_at, self.next_mark if self._mark else None)
+               if at is not None]  # fmt: skip
+        timer = self._task.next_processing_time()
+        if timer is not None:
+            due.append((timer - wall_clock()) / 1000)
+        return max(0.0, min(due)) if due else None
+
+    def marks_due(self) -> bool:
+        now = time.monotonic()
+        if self._mark is None or now < self.next_mark:
+            return False
+        self.next_mark = now + self._mark
+        return True
+
+
+def read_sources(plan: FlowPlan) -> ArrowFunction:
+    """Level 0: reads the splits it is given until it is told to stop."""
+
+    def run(clock: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        number = partition()
+        with _task(plan, TaskId(0, number), clock) as (link, inbox, begin):
+            vertex_id, subtask = plan.sources[number]
+            outside = _Outside(link, plan.state)
+            items = DriverItems()
+            level = _level_task(plan, 0, subtask, items, source=vertex_id)
+            spec = level.plan.vertices[vertex_id].source
+            assert isinstance(spec, SplitSpec)
+            splits = Splits(spec.source)
+            task = FlowTask(
+                TaskId(0, number), level, (), begin, outside, items, positions=splits.positions
+            )
+            with abandoned_on_failure(level):
+                task.open()
+                link.send(Ready(task.id))
+                yield from _as_arrow(_read(plan, task, splits, vertex_id, inbox, outside))
+            splits.close()
+
+    return run
+
+
+def _read(
+    plan: FlowPlan, task: FlowTask, splits: Splits, vertex: int, inbox: Inbox, outside: _Outside
+) -> Iterator[tuple[int, bytes]]:
+    waker = _Waker(plan, task.task)
+    while True:
+        outside.check()
+        batch = None if task.ended else splits.read()
+        if batch is not None:
+            yield from task.feed(vertex, batch)
+            waker.wrote()
+        message = _next(inbox, 0 if batch is not None else _POLL_S)
+        if message is _NO_MORE:
+            return
+        if isinstance(message, Trigger) and not task.ended:
+            reach("barrier-injected", message.checkpoint)
+            yield from task.checkpoint(message.checkpoint)
+        elif isinstance(message, Assign):
+            for known in splits.assign(message.splits):
+                yield from task.feed(vertex, known)
+        elif isinstance(message, NoMoreSplits):
+            splits.complete()
+        elif isinstance(message, Drain):
+            splits.drain()
+        elif isinstance(message, Completed):
+            task.task.complete(message.checkpoint)
+        if task.ended:
+            continue
+        if waker.marks_due():
+            task.task.move_time()
+            waker.wrote()
+        if splits.ended:
+            yield from task.end()
+        elif waker.flush_at is not None and time.monotonic() >= waker.flush_at:
+            waker.flush_at = None
+            yield from task.end_round()
+
+
+def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
+    """A level after an exchange: takes what comes, and does what is due."""
+
+    def run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        slot = partition()
+        with _task(plan, TaskId(level_number, slot), rows) as (link, inbox, begin):
+            outside = _Outside(link, plan.state)
+            items = DriverItems()
+            level = _level_task(plan, level_number, slot, items)
+            slots = level.plan.parallelism
+            senders = range(len(plan.sources) if level_number == 1 else slots)
+            task = FlowTask(TaskId(level_number, slot), level, senders, begin, outside, items)
+            with abandoned_on_failure(level):
+                if begin.state is not None:
+                    store = LocalStore(Path(plan.state))
+                    read: Callable[[StateFile], bytes] = lambda file: store.read(file.name)
+                    restore(level.state, begin.state, read, by_others=begin.by_others)
+                    level.restore_clock()
+                level.expect_senders(plan.tasks_of)
+                task.open()
+                link.send(Ready(task.id))
+                yield from _as_arrow(_flow(plan, task, inbox, outside))
+
+    return run
+
+
+def _flow(
+    plan: FlowPlan, task: FlowTask, inbox: Inbox, outside: _Outside
+) -> Iterator[tuple[int, bytes]]:
+    waker = _Waker(plan, task.task)
+    while True:
+        outside.check()
+        message = _next(inbox, waker.wait())
+        if message is _NO_MORE:
+            return
+        if isinstance(message, bytes):
+            yield from task.take(message)
+            waker.wrote()
+        elif isinstance(message, Completed):
+            task.task.complete(message.checkpoint)
+        if task.ended:
+            continue
+        if waker.marks_due():
+            task.task.move_time()
+        now = time.monotonic()
+        if message is _EMPTY or (waker.flush_at is not None and now >= waker.flush_at):
+            waker.flush_at = None
+            yield from task.end_round()
+
+
+def _next(inbox: Inbox, wait: float | None) -> Any:
+    try:
+        return inbox.get_nowait() if wait == 0 else inbox.get(timeout=wait)
+    except queue.Empty:
+        return _EMPTY
+
+
+@contextmanager
+def _task(
+    plan: FlowPlan, id: TaskId, rows: Iterator[pa.RecordBatch]
+) -> Iterator[tuple[Link, Inbox, Begin]]:
+    """The connection to the driver, the queue of what comes in, and what to begin with."""
+    inbox: Inbox = queue.Queue(_ROWS_WAITING)
+    link = Link(plan.address, Hello(id, os.getpid()), inbox.put)
+    try:
+        with reported():
+            begin = inbox.get()
+            threading.Thread(
+                target=_drain, args=(rows, inbox), daemon=True, name="headrace-rows"
+            ).start()
+            yield link, inbox, begin
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        link.send(Failed(id, str(error) if isinstance(error, WorkerFailure) else repr(error)))
+        raise
+    finally:
+        link.close()
+
+
+def _drain(rows: Iterator[pa.RecordBatch], inbox: Inbox) -> None:
+    with suppress(Exception):  # Spark has hung up: it says itself why
+        for batch in rows:
+            if batch.num_columns > 1:
+                for blob in batch.column(1).to_pylist():
+                    if blob is not None:
+                        inbox.put(blob)
+    inbox.put(_NO_MORE)
+
+
+def _level_task(
+    plan: FlowPlan, level: int, subtask: int, items: DriverItems, *, source: int | None = None
+) -> LevelTask:
+    shipment = plan.shipment
+    task = LevelTask(
+        shipment.plan(), level, subtask, wall_clock, source=source, logged=level > 0,
+        files=shipment.files, tell=items.add,
+    )  # fmt: skip
+    task.open()
+    return task
+
+
+def _as_arrow(rows: Iterator[tuple[int, bytes]]) -> Iterator[pa.RecordBatch]:
+    yield from itertools.starmap(slot_and_blob, rows)
