@@ -20,6 +20,7 @@ from headrace.memory.inputs import micro_batches
 from headrace.memory.snapshot import Snapshot, operators_of
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.carried_time import CarriedTime
+from headrace.runtime.packed_changes import unpacked
 from headrace.runtime.pickling import dumps
 from headrace.runtime.placement import Placement
 from headrace.runtime.state_transfer import SlotState, slot_states, slot_time
@@ -30,7 +31,6 @@ from headrace.spark.savepoints.direct_files import write_state
 from headrace.spark.savepoints.matching import require_match
 from headrace.spark.savepoints.metadata import SavedState, SavepointMetadata
 from headrace.spark.savepoints.writer import merged_states
-from headrace.runtime.packed_changes import unpacked
 from headrace.testing import JobOutput
 
 _NOW = 1_000_000_000_000

@@ -70,6 +70,9 @@ class PartFileCommitter(Committer[Committable]):
         self._adopt(committables)
         self._do(self.recover_steps(committables))
 
+    def recovered(self) -> None:
+        self._do(self.clear_steps())
+
     def abort(self, committables: list[Committable]) -> None:
         for hidden, _ in committables:
             Path(hidden).unlink(missing_ok=True)
@@ -120,6 +123,15 @@ class PartFileCommitter(Committer[Committable]):
         batch = max((segment.batch for segment in segments), default=-1)
         groups = list(self._groups.values())
         yield from self._finish([part for group in groups for part in self._ripe(group, batch)])
+
+    def clear_steps(self) -> Iterator[str]:
+        """Nobody writes now, and what counts is committed: the rest was left by killed workers."""
+        if self._owner is None or not self._base_path.is_dir():
+            return
+        for path in files_below(self._owner, self._base_path):
+            if path.name.endswith(IN_PROGRESS):
+                path.unlink(missing_ok=True)
+                yield f"cleared {path.name}"
 
     def time_steps(self, now_ms: int) -> Iterator[str]:
         """Finish what is old enough."""

@@ -56,6 +56,10 @@ class Committer(ABC, Generic[C]):
         """The same after a restart, when it may have been done before."""
         self.commit(committables)
 
+    def recovered(self) -> None:
+        """All that earlier attempts at the job prepared is committed or aborted, and no writer of
+        the next one has begun: what else they left can be cleared away."""
+
     def abort(self, committables: list[C]) -> None:
         """After a restart: throw away what a micro-batch prepared that was never checkpointed."""
 

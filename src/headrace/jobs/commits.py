@@ -69,6 +69,9 @@ class SinkCommits:
                     if prepared and uid in self._committers:
                         self._committers[uid].abort(prepared)
                 journal.discard(batch_id)
+        if own:
+            for committer in self._committers.values():
+                committer.recovered()
         if own and self._of_sinks:
             journal.begin()
 

@@ -29,12 +29,12 @@ from headrace.origin import Origin, calling_origin
 from headrace.plan.physical import RESTORED_CHECKPOINT, PhysicalPlan
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
+from headrace.spark.flow.run import slots_needed
 from headrace.spark.inputs import with_local_files
 from headrace.spark.job_folder import JobFolder, job_folder
 from headrace.spark.savepoints.opening import Start, open_run
 from headrace.spark.session import Session, get_session
 from headrace.spark.shipment import pack
-from headrace.spark.flow.run import slots_needed
 from headrace.spark.stream import REAL_TIME, StreamSettings
 from headrace.spark.stream_inputs import with_positions
 

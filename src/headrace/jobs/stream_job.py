@@ -24,6 +24,7 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.spark.batch import DriverItem
 from headrace.spark.failures import DamagedState
 from headrace.spark.file_store import FileStore, file_store
+from headrace.spark.flow.run import FlowRun
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.checkpoint import Checkpoint, last_committed
 from headrace.spark.savepoints.fall_back import fall_back, located
@@ -37,7 +38,6 @@ from headrace.spark.savepoints.querying import query_key, state_frame
 from headrace.spark.savepoints.writer import write_savepoint
 from headrace.spark.session import Session
 from headrace.spark.shipment import Shipment
-from headrace.spark.flow.run import FlowRun
 from headrace.spark.stream import REAL_TIME, StreamRun, StreamSettings
 
 _FIRST_BATCH_WITHIN = 120.0

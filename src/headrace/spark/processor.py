@@ -11,12 +11,12 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from headrace.core.crash_points import reach
 from headrace.runtime.level_task import WRITTEN, LevelTask
+from headrace.runtime.packed_changes import Piece
 from headrace.spark.failures import reported
 from headrace.spark.garbage import look_at_everything, pass_over_what_stays
 from headrace.spark.runs_at_work import is_over
 from headrace.spark.savepoints.dealing import SlotFiles
 from headrace.spark.shipment import Shipment
-from headrace.runtime.packed_changes import Piece
 from headrace.spark.slot_log import SlotLog
 from headrace.spark.worker import (
     abandoned_on_failure,

@@ -35,7 +35,6 @@ from headrace.spark.slots import slot_labels
 from headrace.spark.stream_inputs import stream_input, unreached_socket
 from headrace.spark.worker import SCHEMA, read_source
 
-
 REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
 
 

@@ -198,6 +198,16 @@ class TestRolling:
         committer.tick(0, final=True)
         assert hidden(tmp_path) == [Path(running[0][0]).name]
 
+    def test_what_killed_workers_left_goes_before_the_next_attempt(self, tmp_path):
+        sink = sink_to(tmp_path)
+        prepare(sink, 3, ["killed"])
+        committer = opened(sink)
+        committer.recover(prepare(sink, 2, ["checkpointed"]))
+        committer.recovered()
+        assert [name for name in hidden(tmp_path) if name.endswith(".inprogress")] == []
+        committer.tick(0, final=True)
+        assert hidden(tmp_path) == []
+
 
 class TestCompaction:
     def committed(self, folder: Path, strategy: FileCompactStrategy, *values: str, **kind) -> list:

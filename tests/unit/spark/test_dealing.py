@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.runtime.declared_state import Declared
+from headrace.runtime.packed_changes import Piece, unpacked
 from headrace.runtime.placement import Placement
 from headrace.runtime.state_rows import BROADCAST, KEYED, LIST, UNION, WINDOW
 from headrace.runtime.state_transfer import SlotState
@@ -18,7 +19,6 @@ from headrace.runtime.tables import ListTable, MapTable, Table, ValueTable
 from headrace.spark.savepoints.dealing import Dealer, SlotFiles
 from headrace.spark.savepoints.direct_files import rows_in_folder, write_state
 from headrace.spark.savepoints.metadata import SavedState, state_folder
-from headrace.runtime.packed_changes import Piece, unpacked
 from headrace.spark.slot_log import SlotLog
 
 SLOTS = 3

@@ -33,6 +33,9 @@ class Pending:
     begun: float
     missing: set[TaskId]
     parts: dict[TaskId, TaskPart] = field(default_factory=dict)
+    ended: set[TaskId] = field(default_factory=set)
+    """Tasks whose last part stands for them: what they had to say is part of one checkpoint only,
+    whichever is complete first."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +85,26 @@ class Coordinator:
     def next_number(self) -> int:
         return self._next
 
+    @property
+    def under_way(self) -> list[int]:
+        """The checkpoints that are neither complete nor given up."""
+        return list(self._pending)
+
     def ready(self, task: TaskId) -> None:
         self._ready.add(task)
 
     def next_due(self, now: float) -> float | None:
         """When something is to be done next, by the clock that `now` is of; None: not by itself."""
-        times = [pending.begun + self._settings.timeout / 1000 for pending in self._pending.values()]
-        if self._may_trigger() and self._settings.interval is not None:
+        times = [
+            pending.begun + self._settings.timeout / 1000 for pending in self._pending.values()
+        ]
+        if self.may_trigger and self._settings.interval is not None:
             times.append(self._trigger_at(now))
         return min(times, default=None)
 
-    def _may_trigger(self) -> bool:
+    @property
+    def may_trigger(self) -> bool:
+        """Whether another checkpoint may be begun now."""
         reading = self._sources - self._ended.keys()
         return self.running and bool(reading) and len(self._pending) < self._settings.at_most
 
@@ -107,7 +119,7 @@ class Coordinator:
         """Whether a checkpoint is to be triggered by the interval."""
         return (
             self._settings.interval is not None
-            and self._may_trigger()
+            and self.may_trigger
             and self._trigger_at(now) <= now
         )
 
@@ -116,7 +128,8 @@ class Coordinator:
         number, self._next = self._next, self._next + 1
         self._last_begun = now
         missing = set(self._tasks - self._ended.keys())
-        self._pending[number] = Pending(number, now, missing, dict(self._ended))
+        ended = set(self._ended)
+        self._pending[number] = Pending(number, now, missing, dict(self._ended), ended)
         return number
 
     def acknowledge(self, task: TaskId, number: int, part: TaskPart, now: float) -> Complete | None:
@@ -138,6 +151,7 @@ class Coordinator:
             if task in pending.missing:
                 pending.missing.discard(task)
                 pending.parts[task] = part
+                pending.ended.add(task)
                 complete = self._completed(pending, now)
                 if complete is not None:
                     found.append(complete)
@@ -163,18 +177,17 @@ class Coordinator:
         self._failures = 0
         unclaimed = {n: self._unclaimed.pop(n) for n in sorted(self._unclaimed)
                      if n < pending.number}  # fmt: skip
-        return Complete(pending.number, pending.begun, self._claim(pending.parts), unclaimed)
+        return Complete(pending.number, pending.begun, self._claim(pending), unclaimed)
 
-    def _claim(self, parts: dict[TaskId, TaskPart]) -> dict[TaskId, TaskPart]:
-        """The parts of a checkpoint; what an ended task had to say is part of one only."""
-        claimed = {task: replace(part, items=self._ended[task].items) if task in self._ended
-                   else part for task, part in parts.items()}  # fmt: skip
-        for task in parts.keys() & self._ended.keys():
+    def _claim(self, pending: Pending) -> dict[TaskId, TaskPart]:
+        """The parts of a checkpoint, with what ended tasks had to say if nobody has heard it yet."""
+        parts = {**pending.parts, **{task: self._ended[task] for task in pending.ended}}
+        for task in pending.ended:
             self._ended[task] = replace(self._ended[task], items=())
-        return claimed
+        return parts
 
     def _set_aside(self, pending: Pending) -> None:
-        own = {task: part for task, part in pending.parts.items() if task not in self._ended}
+        own = {task: part for task, part in pending.parts.items() if task not in pending.ended}
         self._unclaimed.setdefault(pending.number, {}).update(own)
         del self._pending[pending.number]
 

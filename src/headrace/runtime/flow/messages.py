@@ -34,6 +34,8 @@ class StateFile:
     name: str
     """Below the folder of the job's state."""
     size: int
+    checksum: int
+    """Of its content, by CRC-32."""
 
 
 @dataclass(frozen=True, slots=True)

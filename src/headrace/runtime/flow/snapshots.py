@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from zlib import crc32
 
+from headrace.errors import CorruptState
 from headrace.runtime.flow.messages import SlotFiles, StateFile, TaskId
 from headrace.runtime.packed_changes import packed, unpacked
 from headrace.runtime.subtask_state import UNION_PREFIX, Changes, SubtaskState
@@ -77,13 +80,21 @@ class Snapshots:
         return {"union": union, "bytes": self._files.size, "operators": operators}
 
 
-def restore(state: SubtaskState, files: SlotFiles, read: Any, *, by_others: bool) -> None:
+def restore(
+    state: SubtaskState, files: SlotFiles, read: Callable[[str], bytes], *, by_others: bool
+) -> None:
     """Bring a slot's state to what its files say; `read` gives the content of one."""
     for file in files.files:
-        state.apply(unpacked(read(file)))
+        blob = read(file.name)
+        if crc32(blob) != file.checksum:
+            raise CorruptState(
+                f"the state file {file.name} is not what was written",
+                hint="Restore it from a copy, or start from a savepoint in a new folder.",
+            )
+        state.apply(unpacked(blob))
     state.reconcile(files.states, by_others=by_others)
     state.take_changes()
 
 
 def _described(written: Written) -> tuple[StateFile, ...]:
-    return tuple(StateFile(name, len(blob)) for name, blob in written)
+    return tuple(StateFile(name, len(blob), crc32(blob)) for name, blob in written)

@@ -10,63 +10,49 @@ a driver or a worker that wakes up late can write, but nothing it wrote is ever 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
-
 from headrace.errors import CorruptState
-from headrace.runtime.declared_state import Declared
-from headrace.runtime.flow.messages import SlotFiles, StateFile, TaskId
+from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore
 
 ATTEMPTS, CHECKPOINTS, STATE = "attempts", "checkpoints", "state"
-_VERSION = 1
 
 
-@dataclass(frozen=True)
-class CheckpointFile:
-    """What a checkpoint is made of."""
+class CheckpointFiles:
+    """The checkpoints of one attempt, the last few of which are kept."""
 
-    number: int
-    attempt: int
-    slots: dict[TaskId, SlotFiles] = field(default_factory=dict)
-    positions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By the uid of a source and the id of a split: what is known of it, and its position."""
+    def __init__(self, run: FileStore, attempt: int, retained: int):
+        self._run = run
+        self._attempt = attempt
+        self._retained = retained
+        self._kept: list[Checkpoint] = []
 
-    @property
-    def name(self) -> str:
-        return f"{self.number}-{self.attempt}"
+    def is_current(self) -> bool:
+        return max(_attempts(self._run), default=0) == self._attempt
 
-    @property
-    def size(self) -> int:
-        return sum(files.size for files in self.slots.values())
+    def save(self, checkpoint: Checkpoint) -> None:
+        self._run.write(f"{CHECKPOINTS}/{checkpoint.name}", dumped(checkpoint.to_json()))
+        self._kept = [*self._kept, checkpoint][-self._retained :]
 
-    def files(self) -> set[str]:
-        """The names of all files with its state."""
-        return {file.name for files in self.slots.values() for file in files.files}
-
-    def write(self, run: FileStore) -> None:
-        """Make it a checkpoint: before, it is none; afterwards it is complete."""
-        slots = {str(task): _slot_to_json(files) for task, files in self.slots.items()}
-        content = {"version": _VERSION, "number": self.number, "attempt": self.attempt,
-                   "slots": slots, "positions": self.positions}  # fmt: skip
-        run.write(f"{CHECKPOINTS}/{self.name}", dumped(content))
-
-    @staticmethod
-    def read(run: FileStore, name: str) -> CheckpointFile:
-        try:
-            found = loaded(run.read(f"{CHECKPOINTS}/{name}"))
-            slots = {TaskId(*map(int, task.split("-"))): _slot_from_json(files)
-                     for task, files in found["slots"].items()}  # fmt: skip
-            return CheckpointFile(found["number"], found["attempt"], slots, found["positions"])
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
-            raise CorruptState(
-                f"checkpoint {name} in {run.uri} is damaged or missing",
-                hint="Restore the folder from a copy, or start from a savepoint in a new folder.",
-            ) from None
+    def clean(self) -> None:
+        kept = {checkpoint.name for checkpoint in self._kept}
+        for name in self._run.names(CHECKPOINTS):
+            if name not in kept:
+                self._run.delete(f"{CHECKPOINTS}/{name}")
+        newest = self._kept[-1]
+        needed = {file for checkpoint in self._kept for file in checkpoint.files()}
+        for name in self._run.names(STATE):
+            if not name.startswith(".") and name not in needed and _is_before(name, newest):
+                self._run.delete(f"{STATE}/{name}")
 
 
-def begin_attempt(run: FileStore) -> tuple[int, CheckpointFile | None]:
+def _is_before(file: str, checkpoint: Checkpoint) -> bool:
+    """Whether a file was written for that checkpoint or one before, not for one to come."""
+    attempt, _, _, number, *_ = file.split("-")
+    return (int(attempt), int(number)) <= (checkpoint.attempt, checkpoint.number)
+
+
+def begin_attempt(run: FileStore) -> tuple[int, Checkpoint | None]:
     """Begin another attempt: its number, and the checkpoint it goes on from."""
     last = last_checkpoint(run)
     number = max(_attempts(run), default=0) + 1
@@ -75,10 +61,15 @@ def begin_attempt(run: FileStore) -> tuple[int, CheckpointFile | None]:
     return number, last
 
 
-def last_checkpoint(run: FileStore) -> CheckpointFile | None:
+def last_checkpoint(run: FileStore) -> Checkpoint | None:
     """The checkpoint to go on from: the last one of the last attempt, or what that began with."""
     name = last_checkpoint_name(run)
-    return None if name is None else CheckpointFile.read(run, name)
+    if name is None:
+        return None
+    try:
+        return Checkpoint.from_json(loaded(run.read(f"{CHECKPOINTS}/{name}")))
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        raise _damaged(run, f"{CHECKPOINTS}/{name} is missing or not what was written") from None
 
 
 def last_checkpoint_name(run: FileStore) -> str | None:
@@ -88,45 +79,31 @@ def last_checkpoint_name(run: FileStore) -> str | None:
     own = [name for name in run.names(CHECKPOINTS) if name.endswith(f"-{attempt}")]
     if own:
         return max(own, key=lambda name: int(name.partition("-")[0]))
-    began_with = loaded(run.read(f"{ATTEMPTS}/{attempt}"))["began_with"]
+    try:
+        began_with = loaded(run.read(f"{ATTEMPTS}/{attempt}"))["began_with"]
+    except (ValueError, KeyError):
+        raise _damaged(run, f"{ATTEMPTS}/{attempt} is not what was written") from None
     return None if began_with is None else str(began_with)
 
 
-def is_last_attempt(run: FileStore, attempt: int) -> bool:
-    """Whether nobody has begun another attempt since."""
-    return max(_attempts(run), default=0) == attempt
-
-
-def remove_old(run: FileStore, kept: list[CheckpointFile]) -> None:
-    """Remove all checkpoints but some, and what belongs to none of them."""
-    names = {checkpoint.name for checkpoint in kept}
-    for name in run.names(CHECKPOINTS):
-        if name not in names:
-            run.delete(f"{CHECKPOINTS}/{name}")
-    newest = max(kept, key=lambda checkpoint: checkpoint.number)
-    needed = {file for checkpoint in kept for file in checkpoint.files()}
-    for name in run.names(STATE):
-        if name.startswith("."):
-            continue  # a file that is being written
-        attempt, _, _, checkpoint_number, *_ = name.split("-")
-        written = int(attempt), int(checkpoint_number)
-        if name not in needed and written <= (newest.attempt, newest.number):
-            run.delete(f"{STATE}/{name}")
+def require_files(run: FileStore, checkpoint: Checkpoint) -> None:
+    """Refuse a checkpoint of which a file is missing or not as long as it was."""
+    for files in checkpoint.slots.values():
+        for file in files.files:
+            name = f"{STATE}/{file.name}"
+            if not run.exists(name):
+                raise _damaged(run, f"{name} is missing")
+            if run.size(name) != file.size:
+                raise _damaged(run, f"{name} is not what was written")
 
 
 def _attempts(run: FileStore) -> list[int]:
     return [int(name) for name in run.names(ATTEMPTS) if name.isdigit()]
 
 
-def _slot_to_json(files: SlotFiles) -> dict[str, Any]:
-    states = [[uid, name, declared.kind, declared.type, declared.ttl]
-              for (uid, name), declared in files.states.items()]  # fmt: skip
-    return {"files": [[file.name, file.size] for file in files.files],
-            "snapshot_bytes": files.snapshot_bytes, "states": states}  # fmt: skip
-
-
-def _slot_from_json(found: dict[str, Any]) -> SlotFiles:
-    states = {(uid, name): Declared(kind, type, ttl)
-              for uid, name, kind, type, ttl in found["states"]}  # fmt: skip
-    files = tuple(StateFile(name, size) for name, size in found["files"])
-    return SlotFiles(files, found["snapshot_bytes"], states)
+def _damaged(run: FileStore, what: str) -> CorruptState:
+    return CorruptState(
+        f"the checkpoint in {run.uri} is damaged: {what}",
+        hint="Restore it from a copy, or start from a savepoint in a new folder; nothing is "
+        "processed before you decide.",
+    )

@@ -30,7 +30,6 @@ from headrace.runtime.flow.messages import (
     Hello,
     NoMoreSplits,
     Ready,
-    StateFile,
     TaskId,
     Trigger,
 )
@@ -223,8 +222,7 @@ def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
             with abandoned_on_failure(level):
                 if begin.state is not None:
                     store = LocalStore(Path(plan.state))
-                    read: Callable[[StateFile], bytes] = lambda file: store.read(file.name)
-                    restore(level.state, begin.state, read, by_others=begin.by_others)
+                    restore(level.state, begin.state, store.read, by_others=begin.by_others)
                     level.restore_clock()
                 level.expect_senders(plan.tasks_of)
                 task.open()

@@ -14,12 +14,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from headrace.runtime.packed_changes import Piece
 from headrace.runtime.placement import Placement
 from headrace.runtime.state_rows import KEYED, WINDOW, as_change
 from headrace.runtime.state_transfer import restored_as
 from headrace.spark.savepoints.direct_files import rows_in_folder
 from headrace.spark.savepoints.metadata import SavedState
-from headrace.runtime.packed_changes import Piece
 
 
 class Dealer:

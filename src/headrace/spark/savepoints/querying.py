@@ -13,6 +13,7 @@ from pyspark.sql.functions import col, lit
 from headrace.core.keys import key_group, subtask_of
 from headrace.errors import InvalidArgument
 from headrace.origin import calling_origin
+from headrace.runtime.packed_changes import unpacked
 from headrace.runtime.pickling import dumps
 from headrace.runtime.state_rows import BROADCAST, KEYED, WINDOW, scope_and_name
 from headrace.runtime.state_transfer import SlotState, slot_states
@@ -23,7 +24,6 @@ from headrace.spark.savepoints.checkpoint import Checkpoint
 from headrace.spark.savepoints.outside import at_last_checkpoint
 from headrace.spark.savepoints.unload import pieces
 from headrace.spark.savepoints.writer import rows_in, states_in
-from headrace.runtime.packed_changes import unpacked
 from headrace.spark.slot_log import HEAD
 from headrace.spark.slots import slot_labels
 from headrace.spark.worker import ArrowFunction

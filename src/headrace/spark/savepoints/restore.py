@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.packed_changes import packed
 from headrace.runtime.placement import Placement
 from headrace.spark.failures import reported
 from headrace.spark.file_store import FileStore, LocalStore
@@ -19,7 +20,6 @@ from headrace.spark.savepoints.dealing import Dealer, SlotFiles
 from headrace.spark.savepoints.metadata import SavepointMetadata
 from headrace.spark.savepoints.writer import checksums
 from headrace.spark.shipment import Shipment
-from headrace.runtime.packed_changes import packed
 from headrace.spark.slots import slot_labels
 from headrace.spark.worker import ArrowFunction
 

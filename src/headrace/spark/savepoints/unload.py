@@ -18,12 +18,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from headrace.runtime.carried_time import ENGINE_UID
+from headrace.runtime.packed_changes import unpacked
 from headrace.runtime.state_rows import RowForm
 from headrace.runtime.state_transfer import SlotState, slot_states, slot_time
 from headrace.runtime.subtask_state import SubtaskState
 from headrace.spark.failures import reported
 from headrace.spark.savepoints.direct_files import write_state
-from headrace.runtime.packed_changes import unpacked
 from headrace.spark.slot_log import HEAD
 from headrace.spark.worker import ArrowFunction, wall_clock
 

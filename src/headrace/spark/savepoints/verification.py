@@ -15,6 +15,7 @@ from zlib import crc32
 from headrace.errors import CorruptState
 from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore
+from headrace.spark.flow.checkpoint_files import last_checkpoint, require_files
 from headrace.spark.savepoints.checkpoint import PLAN, last_committed
 
 PROGRESS = "progress.json"
@@ -47,6 +48,10 @@ def verify_run(run: FileStore, *, repair: bool = True) -> None:
     if not run.exists():
         raise _damaged(run, "the folder is missing")
     plan = read_note(run, PLAN)
+    flowing = last_checkpoint(run)
+    if flowing is not None:
+        require_files(run, flowing)
+        return
     committed = last_committed(run)
     noted = read_note(run, PROGRESS) if run.exists(PROGRESS) else None
     if noted is not None and (committed is None or committed < noted["batch"]):

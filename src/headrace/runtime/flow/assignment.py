@@ -1,0 +1,81 @@
+"""Which task reads which splits of a source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.core.checkpointed import source_part
+from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitSpec
+from headrace.errors import Unsupported
+from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.flow.messages import Assign, NoMoreSplits, TaskId
+
+
+class Assignment:
+    """The splits of one source; new ones go to its tasks in turn."""
+
+    def __init__(self, vertex: Vertex, tasks: list[TaskId]):
+        if not isinstance(vertex.source, SplitSpec):
+            raise Unsupported(
+                f"{vertex.name!r} cannot be read in real time yet", origin=vertex.origin,
+                hint="Set headrace.stream.mode to micro-batch.",
+            )  # fmt: skip
+        source: Source[Any] = vertex.source.source
+        self.vertex = vertex
+        self.tasks = tasks
+        self._enumerator: SplitEnumerator = source_part(source.create_enumerator())
+        self._bounded = source.boundedness() is Boundedness.BOUNDED
+        self._assigned: set[str] = set()
+        self._turn = 0
+        self._complete = False
+
+    def discover(self, saved: dict[str, Any]) -> dict[TaskId, list[Any]]:
+        """What the tasks are to be told of splits that nobody reads yet.
+
+        `saved`: by split, what a checkpoint knows of it.
+        """
+        if self._complete:
+            return {}
+        known = {split.id: split for split in self._enumerator.splits()}
+        # A checkpoint's splits count even if the source no longer names them: they were read.
+        known = {**{id: Split(id, info) for id, (info, _) in saved.items()}, **known}
+        new = [split for id, split in known.items() if id not in self._assigned]
+        by_task: dict[TaskId, list[tuple[Split, Any]]] = {}
+        for split in new:
+            at = (saved[split.id][1] if split.id in saved
+                  else self._enumerator.initial_position(split))  # fmt: skip
+            by_task.setdefault(self.tasks[self._turn % len(self.tasks)], []).append((split, at))
+            self._assigned.add(split.id)
+            self._turn += 1
+        words: dict[TaskId, list[Any]] = {
+            task: [Assign(tuple(splits))] for task, splits in by_task.items()
+        }
+        if self._bounded and not new:
+            self._complete = True
+            for task in self.tasks:
+                words.setdefault(task, []).append(NoMoreSplits())
+        return words
+
+    def close(self) -> None:
+        self._enumerator.close()
+
+
+def assign_sources(plan: PhysicalPlan) -> list[Assignment]:
+    """The tasks of all sources, numbered one after the other."""
+    found: list[Assignment] = []
+    first = 0
+    for vertex in plan.sources:
+        tasks = [TaskId(0, first + number) for number in range(vertex.parallelism)]
+        found.append(Assignment(vertex, tasks))
+        first += vertex.parallelism
+    return found
+
+
+def tasks_of(plan: PhysicalPlan) -> list[TaskId]:
+    """All tasks that a plan is run by."""
+    reading = sum(vertex.parallelism for vertex in plan.sources)
+    return [TaskId(0, number) for number in range(reading)] + [
+        TaskId(level, slot)
+        for level in range(1, plan.last_level + 1)
+        for slot in range(plan.parallelism)
+    ]

@@ -1,0 +1,63 @@
+"""What a checkpoint is made of, as it is written down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.runtime.declared_state import Declared
+from headrace.runtime.flow.messages import SlotFiles, StateFile, TaskId
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where the sources stood, and the files that hold the state of every slot."""
+
+    number: int
+    attempt: int
+    slots: dict[TaskId, SlotFiles] = field(default_factory=dict)
+    positions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By the uid of a source and the id of a split: what is known of it, and its position."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.number}-{self.attempt}"
+
+    @property
+    def size(self) -> int:
+        return sum(files.size for files in self.slots.values())
+
+    def files(self) -> set[str]:
+        """The names of all files with its state."""
+        return {file.name for files in self.slots.values() for file in files.files}
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "number": self.number,
+            "attempt": self.attempt,
+            "slots": {str(task): _slot_to_json(files) for task, files in self.slots.items()},
+            "positions": self.positions,
+        }
+
+    @staticmethod
+    def from_json(found: dict[str, Any]) -> Checkpoint:
+        slots = {TaskId(*map(int, task.split("-"))): _slot_from_json(files)
+                 for task, files in found["slots"].items()}  # fmt: skip
+        return Checkpoint(found["number"], found["attempt"], slots, found["positions"])
+
+
+def _slot_to_json(files: SlotFiles) -> dict[str, Any]:
+    states = [[uid, name, declared.kind, declared.type, declared.ttl]
+              for (uid, name), declared in files.states.items()]  # fmt: skip
+    return {"files": [[file.name, file.size, file.checksum] for file in files.files],
+            "snapshot_bytes": files.snapshot_bytes, "states": states}  # fmt: skip
+
+
+def _slot_from_json(found: dict[str, Any]) -> SlotFiles:
+    states = {(uid, name): Declared(kind, type, ttl)
+              for uid, name, kind, type, ttl in found["states"]}  # fmt: skip
+    files = tuple(StateFile(*file) for file in found["files"])
+    return SlotFiles(files, found["snapshot_bytes"], states)

@@ -1,0 +1,201 @@
+"""What a driver does while a job flows: begins its tasks, takes checkpoints, hears of its end.
+
+It is told what the tasks say and what time it is, by whatever engine carries the words; it knows
+neither threads nor Spark.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
+
+from headrace.core.crash_points import reach
+from headrace.errors import JobFailed
+from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.flow.assignment import assign_sources, tasks_of
+from headrace.runtime.flow.checkpoint import Checkpoint
+from headrace.runtime.flow.coordinator import CheckpointSettings, Complete, Coordinator
+from headrace.runtime.flow.messages import (
+    Acknowledged,
+    Begin,
+    Completed,
+    Declined,
+    Drain,
+    DriverItem,
+    Ended,
+    Hello,
+    Ready,
+    TaskId,
+    TaskPart,
+    Told,
+    Trigger,
+)
+from headrace.runtime.level_task import NO_VERTEX, WRITTEN
+
+_LOG = logging.getLogger("headrace")
+
+
+class Listener(Protocol):
+    """Whoever wants to know how a job goes on."""
+
+    def begun(self, number: int) -> None:
+        """A checkpoint is under way."""
+
+    def arrived(self, number: int, items: list[DriverItem]) -> None:
+        """All parts of a checkpoint are durable; it is not complete yet."""
+
+    def committed(self, number: int) -> None:
+        """A checkpoint is complete: what was prepared for it can be shown."""
+
+    def told(self, items: list[DriverItem]) -> None:
+        """What need not wait for a checkpoint."""
+
+
+class CheckpointStore(Protocol):
+    """Where completed checkpoints are written down."""
+
+    def is_current(self) -> bool:
+        """Whether no other attempt at the job has begun since this one."""
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Make it a checkpoint: before, it is none; afterwards it is complete."""
+
+    def clean(self) -> None:
+        """Remove what no checkpoint needs any more."""
+
+
+class Master:
+    """One attempt at running a job."""
+
+    def __init__(
+        self, plan: PhysicalPlan, attempt: int, restored: Checkpoint | None,
+        settings: CheckpointSettings, store: CheckpointStore, listener: Listener,
+        send: Callable[[TaskId, Any], None],
+    ):  # fmt: skip
+        self.tasks = tasks_of(plan)
+        self._attempt = attempt
+        self._restored = restored
+        self._store = store
+        self._listener = listener
+        self._send = send
+        self._sources = assign_sources(plan)
+        next_number = 1 if restored is None else restored.number + 1
+        self.coordinator = Coordinator(self.tasks, settings, next_number=next_number)
+        self.last = None if restored is None else restored.number
+        """The last checkpoint that is complete."""
+        self.ended = False
+
+    def discover(self) -> None:
+        """Look for splits that nobody reads yet."""
+        if not self.coordinator.running or self.ended:
+            return
+        saved = {} if self._restored is None else self._restored.positions
+        for source in self._sources:
+            for task, words in source.discover(saved.get(source.vertex.uid, {})).items():
+                for word in words:
+                    self._send(task, word)
+
+    def look_at_clock(self, now: float) -> None:
+        """Give up what takes too long, and begin what is due."""
+        for number in self.coordinator.expire(now):
+            _LOG.warning("checkpoint %d has taken too long and is given up", number)
+        if self.coordinator.is_due(now):
+            self.trigger(now)
+
+    def trigger(self, now: float) -> int:
+        """Begin a checkpoint."""
+        number = self.coordinator.trigger(now)
+        self._listener.begun(number)
+        reach("checkpoint-triggered", number)
+        for source in self._sources:
+            for task in source.tasks:
+                self._send(task, Trigger(number))
+        return number
+
+    def drain(self) -> None:
+        """Let all sources end where they are."""
+        for source in self._sources:
+            for task in source.tasks:
+                self._send(task, Drain())
+
+    def take_in(self, task: TaskId, message: Any, now: float) -> None:
+        """What a task says."""
+        match message:
+            case Hello():
+                self._send(task, self._beginning_of(task))
+            case Ready():
+                self.coordinator.ready(task)
+                self.discover()
+            case Told(items=items):
+                self._listener.told(list(items))
+            case Acknowledged(checkpoint=number, part=part, figures=figures):
+                part = _with_figures(task, part, figures)
+                complete = self.coordinator.acknowledge(task, number, part, now)
+                if complete is not None:
+                    self._complete(complete)
+            case Declined(checkpoint=number, reason=reason):
+                if self.coordinator.decline(number, now):
+                    _LOG.warning("checkpoint %d came to nothing: %s", number, reason)
+            case Ended(part=part, figures=figures):
+                part = _with_figures(task, part, figures)
+                for complete in self.coordinator.end(task, part, now):
+                    self._complete(complete)
+                if self.coordinator.all_ended:
+                    self._complete(self.coordinator.complete_at_end(now))
+                    self.ended = True
+
+    def _beginning_of(self, task: TaskId) -> Begin:
+        number = self.coordinator.next_number
+        if self._restored is None:
+            return Begin(self._attempt, number)
+        return Begin(self._attempt, number, self._restored.slots.get(task), self._restored.number)
+
+    def _complete(self, complete: Complete) -> None:
+        """All parts of a checkpoint are durable: now it is written down, and committed."""
+        before = {n: _items(parts) for n, parts in complete.unclaimed.items()}
+        for number in range(0 if self.last is None else self.last + 1, complete.number):
+            self._listener.arrived(number, before.get(number, []))
+        self._listener.arrived(complete.number, _items(complete.parts))
+        checkpoint = Checkpoint(
+            complete.number,
+            self._attempt,
+            {task: part.state for task, part in complete.parts.items() if part.state is not None},
+            self._positions(complete),
+        )
+        reach("metadata.before", complete.number)
+        if not self._store.is_current():
+            raise JobFailed(
+                "the job was started once more meanwhile, and this start no longer counts"
+            )
+        self._store.save(checkpoint)
+        reach("metadata.after", complete.number)
+        self.last = complete.number
+        self._listener.committed(complete.number)
+        for task in self.tasks:
+            self._send(task, Completed(complete.number))
+        self._store.clean()
+
+    def _positions(self, complete: Complete) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = {}
+        for source in self._sources:
+            known = found.setdefault(source.vertex.uid, {})
+            for task in source.tasks:
+                positions = complete.parts[task].positions
+                known.update({id: list(at) for id, at in positions.items()})
+        return found
+
+    def close(self) -> None:
+        for source in self._sources:
+            source.close()
+
+
+def _items(parts: dict[TaskId, TaskPart]) -> list[DriverItem]:
+    return [item for part in parts.values() for item in part.items]
+
+
+def _with_figures(task: TaskId, part: TaskPart, figures: dict[str, Any]) -> TaskPart:
+    if not figures:
+        return part
+    return replace(part, items=(*part.items, (NO_VERTEX, task.number, WRITTEN, figures)))

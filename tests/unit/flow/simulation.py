@@ -1,0 +1,206 @@
+"""A job in a network where anything may happen next: the model of the checkpoint protocol.
+
+Records are counted by key twice, behind two exchanges. Whatever the order of events, and wherever
+the job is thrown away and started again, each count must come out exactly once.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from headrace.common import Types, WatermarkStrategy
+from headrace.core.sink import Committer, Sink, SinkWriter
+from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
+from headrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from headrace.datastream.state import ValueStateDescriptor
+from headrace.memory.network import Disk, Network
+from headrace.plan.physical import PhysicalPlan
+from headrace.plan.planner import plan
+from headrace.runtime.flow.coordinator import CheckpointSettings
+
+KEYS = 5
+_PAIR = Types.TUPLE([Types.INT(), Types.INT()])
+
+
+class Numbers(Source[Any]):
+    """Splits of so many numbers each."""
+
+    def __init__(self, splits: int, size: int, *, counted: bool):
+        self.shape = splits, size
+        self.counted = counted
+
+    def boundedness(self) -> Boundedness:
+        return Boundedness.BOUNDED
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return _Enumerator(*self.shape, self.counted)
+
+    def create_reader(self) -> SplitReader[Any]:
+        return _Reader()
+
+
+class _Enumerator(SplitEnumerator):
+    def __init__(self, splits: int, size: int, counted: bool):
+        self._splits, self._size = splits, size
+        self.positions_count_records = counted
+
+    def splits(self) -> list[Split]:
+        return [Split(f"part-{number}", number) for number in range(self._splits)]
+
+    def latest_position(self, split: Split, start: Any) -> Any:
+        return min(start + 3, self._size)
+
+
+class _Reader(SplitReader[Any]):
+    def read(self, split: Split, start: Any, end: Any) -> Iterable[Any]:
+        return [(split.info * 7 + number) % KEYS for number in range(start, end)]
+
+
+class Count(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._count = runtime_context.get_state(ValueStateDescriptor("count", Types.INT()))
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Any:
+        count = (self._count.value() or 0) + 1
+        self._count.update(count)
+        yield ctx.get_current_key(), count
+
+
+class Kept(Sink[Any]):
+    """Prepares what it was given."""
+
+    def create_writer(self, task: Any) -> SinkWriter[Any]:
+        return _Writer()
+
+    def create_committer(self) -> Committer[Any]:
+        raise AssertionError("the simulation commits")
+
+
+class _Writer(SinkWriter[Any]):
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        self._values.append(value)
+
+    def prepare_commit(self) -> list[Any]:
+        values, self._values = self._values, []
+        return values
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def counting(splits: int, size: int, *, counted: bool) -> PhysicalPlan:
+    """The plan of the job."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    numbers = env.from_source(
+        Numbers(splits, size, counted=counted), WatermarkStrategy.no_watermarks(), "numbers",
+        type_info=Types.INT(),
+    )  # fmt: skip
+    once = numbers.key_by(lambda number: number).process(Count(), _PAIR).uid("once")
+    twice = once.key_by(lambda pair: pair[0] % 2).process(Count(), _PAIR).uid("twice")
+    once.sink_to(Kept()).uid("first")
+    twice.sink_to(Kept()).uid("second")
+    return plan(env.builder.peek("counting", parallelism=2, max_parallelism=8))
+
+
+def expected(splits: int, size: int) -> Counter[Any]:
+    """What comes out, whatever happens on the way."""
+    numbers = Counter(
+        (part * 7 + number) % KEYS for part in range(splits) for number in range(size)
+    )
+    halves: Counter[int] = Counter()
+    for key, count in numbers.items():
+        halves[key % 2] += count
+    found: Counter[Any] = Counter()
+    for uid, counts in (("first", numbers), ("second", halves)):
+        found.update((uid, (key, n)) for key, count in counts.items() for n in range(1, count + 1))
+    return found
+
+
+class Outside:
+    """What the world sees: output is noted when it is prepared, and shown when it is committed."""
+
+    def __init__(self, physical: PhysicalPlan):
+        self._plan = physical
+        self._noted: dict[int, list[Any]] = {}
+        self.shown: list[Any] = []
+
+    def begun(self, number: int) -> None:
+        """Nobody has to know."""
+
+    def told(self, items: list[Any]) -> None:
+        """Nobody has to know."""
+
+    def arrived(self, number: int, items: list[Any]) -> None:
+        assert number not in self._noted
+        self._noted[number] = [
+            (self._plan.vertices[vertex].uid, value)
+            for vertex, _, kind, values in items
+            if kind == "commit"
+            for value in values
+        ]
+
+    def committed(self, number: int) -> None:
+        for ready in sorted(n for n in self._noted if n <= number):
+            self.shown += self._noted.pop(ready)
+
+    def recover(self, last: int | None) -> None:
+        """What a crash has left: commit what is part of a checkpoint, forget the rest."""
+        if last is not None:
+            self.committed(last)
+        self._noted.clear()
+
+
+def simulate(
+    seed: int | random.Random, *, splits: int = 3, size: int = 17, counted: bool = True,
+    crashes: int = 2,
+) -> Counter[Any]:  # fmt: skip
+    """Run the job in a random order of events, crash it now and then; what was shown in the end."""
+    chance = seed if isinstance(seed, random.Random) else random.Random(seed)
+    physical = counting(splits, size, counted=counted)
+    disk, outside = Disk(), Outside(physical)
+    for _ in range(crashes):
+        network = _start(physical, disk, outside)
+        disk.on_save = lambda: _perhaps_die(chance)
+        with suppress(_Died):
+            for _ in range(chance.randrange(20, 500)):
+                if network.master.ended:
+                    break
+                _step(network, chance)
+    disk.on_save = lambda: None
+    _start(physical, disk, outside).run_to_end()
+    return Counter(outside.shown)
+
+
+class _Died(Exception):
+    """The driver is gone while it saved a checkpoint."""
+
+
+def _perhaps_die(chance: random.Random) -> None:
+    if chance.random() < 0.25:
+        raise _Died
+
+
+def _start(physical: PhysicalPlan, disk: Disk, outside: Outside) -> Network:
+    last = disk.last()
+    outside.recover(None if last is None else last.number)
+    patient = CheckpointSettings(at_most=3, tolerable_failures=1 << 30)
+    return Network(physical, disk, outside, settings=patient)
+
+
+def _step(network: Network, chance: random.Random) -> None:
+    coordinator = network.master.coordinator
+    if coordinator.may_trigger and chance.random() < 0.08:
+        network.master.trigger(0.0)
+        return
+    if coordinator.under_way and chance.random() < 0.03:
+        coordinator.decline(chance.choice(coordinator.under_way), 0.0)
+    network.master.discover()
+    network.happen(chance.choice(list(network.events())))
