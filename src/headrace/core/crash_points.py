@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-STEPS = (
+STEPS = (  # of a micro-batch
     "offset-log.before", "offset-log.after",
     "sink-pre-commit.before", "sink-pre-commit.after",
     "state-files.before", "state-files.after",
@@ -29,6 +29,13 @@ STEPS = (
     "sink-commit.before", "sink-commit.after",
     "cleanup.before", "cleanup.after",
 )  # fmt: skip
+
+FLOW_STEPS = (
+    "checkpoint-triggered", "barrier-injected", "barrier-aligned", "snapshot-taken",
+    "state-files.before", "state-files.after", "journal.before", "journal.after",
+    "metadata.before", "metadata.after", "sink-commit.before", "sink-commit.after",
+)  # fmt: skip
+"""The steps of a checkpoint in real time."""
 
 
 def _nothing(step: str, batch_id: int) -> None:

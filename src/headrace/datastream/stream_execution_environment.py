@@ -30,7 +30,7 @@ from headrace.jobs.launcher import JobSettings, launch
 from headrace.jobs.recovery_settings import recovery_settings
 from headrace.jobs.results import CollectListener
 from headrace.origin import calling_origin
-from headrace.plan.physical import PER_RECORD_WATERMARKS, PhysicalPlan
+from headrace.plan.physical import PER_RECORD_WATERMARKS, WATERMARK_INTERVAL, PhysicalPlan
 from headrace.plan.planner import logical_plan, plan
 from headrace.runtime.backends import SETTING as STATE_BACKEND
 from headrace.spark.dependencies import Dependencies
@@ -179,6 +179,7 @@ class StreamExecutionEnvironment(SettingsMixin):
         settings: dict[str, Any] = {
             "job_parameters": self.config.get_global_job_parameters(),
             PER_RECORD_WATERMARKS: self.config.get_auto_watermark_interval() == 0,
+            WATERMARK_INTERVAL: self.config.get_auto_watermark_interval(),
             STATE_BACKEND: backend_choice(self.configuration),
         }
         if self.configuration.contains_key(_COMPACT_AT_BYTES):

@@ -26,7 +26,7 @@ from headrace.jobs.retention import Retention
 from headrace.jobs.stateful_uids import warn_of_missing_uids
 from headrace.jobs.stream_job import Opened, Records, StreamJob
 from headrace.origin import Origin, calling_origin
-from headrace.plan.physical import RESTORED_CHECKPOINT, PhysicalPlan
+from headrace.plan.physical import FLOWS, RESTORED_CHECKPOINT, PhysicalPlan
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
 from headrace.spark.flow.run import slots_needed
@@ -70,9 +70,13 @@ def launch(
     job_id = JobID()
     as_stream = settings.as_stream or not plan.bounded
     real_time = as_stream and settings.stream.mode == REAL_TIME
-    spark = get_session(settings.spark, slots=slots_needed(plan) if real_time else 0)
+    # Some more than its tasks take: savepoints and queries of state are Spark jobs as well.
+    slots = slots_needed(plan) + plan.parallelism if real_time else 0
+    spark = get_session(settings.spark, slots=slots)
     records = records_of(plan, settings)
     if as_stream:
+        if real_time:
+            plan = replace(plan, settings={**plan.settings, FLOWS: True})
         return _launch_stream(spark, job_id, with_positions(plan), settings, records, on_collect)
     return _launch_batch(spark, job_id, plan, settings, records, on_collect)
 

@@ -22,6 +22,7 @@ from headrace.jobs.restart import RestartStrategy
 from headrace.jobs.results import JobResults
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.batch import DriverItem
+from headrace.spark.commit_watch import CommitWatch
 from headrace.spark.failures import DamagedState
 from headrace.spark.file_store import FileStore, file_store
 from headrace.spark.flow.run import FlowRun
@@ -42,6 +43,7 @@ from headrace.spark.stream import REAL_TIME, StreamRun, StreamSettings
 
 _FIRST_BATCH_WITHIN = 120.0
 _DRAINED_WITHIN = 600.0
+_SAVED_WITHIN = 600.0
 _PROBE = "_probe"
 
 
@@ -213,9 +215,17 @@ class StreamJob:
         target = self._target(directory)
         with self._saving:
             attempt = self._at_first_checkpoint()
+            if isinstance(attempt, FlowRun):
+                return self._save_flow(attempt, target)
             with attempt.gate:
                 attempt.watch.settle()  # a savepoint stands for output that is committed
-                return self._write(target, attempt)
+                return self._write(target, attempt.store, attempt.watch.last)
+
+    def _save_flow(self, attempt: FlowRun, target: FileStore, *, stops: bool = False) -> str:
+        if attempt.checkpoint(_SAVED_WITHIN, stops=stops) is None:
+            raise JobFailed("the job has not come to a checkpoint that could be saved")
+        with attempt.files.hold() as checkpoint:
+            return self._write(target, attempt.store, checkpoint.number)
 
     def stop_with_savepoint(self, directory: str, *, drain: bool) -> str:
         """Stop after a micro-batch and save its state; drained, after a last one for all timers."""
@@ -225,19 +235,29 @@ class StreamJob:
             if drain:
                 attempt.drain()
                 attempt = self._wait_for_end()
+            elif isinstance(attempt, FlowRun):
+                saved = self._save_flow(attempt, target, stops=True)
+                self.stop()
+                attempt.ended.wait(timeout=_DRAINED_WITHIN)
+                return saved
             self.stop()
             attempt.ended.wait(timeout=_DRAINED_WITHIN)
-            return self._write(target, attempt)
+            return self._write(target, attempt.store, _last(attempt))
 
     def query_key(self, uid: str, name: str, key: Any) -> Any:
-        """What a state holds for a key, as of the last committed micro-batch."""
-        self._at_first_checkpoint()
+        """What a state holds for a key, as of the last checkpoint."""
+        self._require_checkpoint()
         return query_key(self._spark, self._folder.run, uid, name, key)
 
     def state(self, uid: str, name: str) -> Any:
-        """All rows of a state, as of the last committed micro-batch."""
-        self._at_first_checkpoint()
+        """All rows of a state, as of the last checkpoint."""
+        self._require_checkpoint()
         return state_frame(self._spark, self._folder.run, uid, name)
+
+    def _require_checkpoint(self) -> None:
+        attempt = self._at_first_checkpoint()
+        if isinstance(attempt, FlowRun) and attempt.last is None:
+            attempt.checkpoint(_SAVED_WITHIN)
 
     def _wait_for_end(self) -> StreamRun | FlowRun:
         """The attempt that has seen the end; one that fails meanwhile is followed by another."""
@@ -245,7 +265,7 @@ class StreamJob:
         while True:
             attempt = self._attempt
             assert attempt is not None
-            if attempt.ended_in is not None and attempt.watch.wait_for(attempt.ended_in, 1):
+            if attempt.ended_in is not None and _watch(attempt).wait_for(attempt.ended_in, 1):
                 return attempt
             if time.monotonic() > deadline or self._stopped.is_set() or self._over.is_set():
                 raise JobFailed("the job did not come to its end")
@@ -270,15 +290,17 @@ class StreamJob:
         attempt = self._attempt
         if attempt is None or self._stopped.is_set() or self._over.is_set():
             raise InvalidArgument("the job is not running, so it cannot be saved")
+        if isinstance(attempt, FlowRun):
+            return attempt
         if attempt.watch.last is None:
             attempt.wake()
             if not attempt.watch.wait_for(0, _FIRST_BATCH_WITHIN):
                 raise JobFailed("the job has not come to a first checkpoint that could be saved")
         return attempt
 
-    def _write(self, target: FileStore, attempt: StreamRun | FlowRun) -> str:
+    def _write(self, target: FileStore, run: FileStore, number: int | None) -> str:
         begin = time.time()
-        checkpoint = Checkpoint(self._spark, attempt.store, attempt.watch.last)
+        checkpoint = Checkpoint(self._spark, run, number)
         try:
             metadata = write_savepoint(self._spark, checkpoint, target)
         except Exception:
@@ -289,6 +311,14 @@ class StreamJob:
             checkpoint.batch, target.uri, int(begin * 1000), CheckpointFigures(size, size)
         )
         return target.uri
+
+
+def _watch(attempt: StreamRun | FlowRun) -> CommitWatch | FlowRun:
+    return attempt if isinstance(attempt, FlowRun) else attempt.watch
+
+
+def _last(attempt: StreamRun | FlowRun) -> int | None:
+    return _watch(attempt).last
 
 
 def _figures(written: list[Any]) -> CheckpointFigures:

@@ -17,6 +17,7 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings
+from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.master import Listener, Master
 from headrace.runtime.flow.messages import (
     Assign,
@@ -32,7 +33,7 @@ from headrace.runtime.flow.messages import (
 from headrace.runtime.flow.snapshots import Written, restore
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.task import DriverItems, FlowTask
-from headrace.runtime.level_task import LevelTask, Row
+from headrace.runtime.level_task import Row
 from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
 
 Event = tuple[str, Any]
@@ -156,12 +157,10 @@ class Network:
     def say(self, task: TaskId, message: Any) -> None:
         self._said[task].append(message)
 
-    def level_task(self, task: TaskId, items: DriverItems) -> LevelTask:
+    def level_task(self, task: TaskId, items: DriverItems) -> FlowingLevel:
         source, subtask = self.sources[task.number] if task.level == 0 else (None, task.number)
-        return LevelTask(
-            unpickle_plan(self._pickled), task.level, subtask, self._clock, source=source,
-            logged=task.level > 0, tell=items.add,
-        )  # fmt: skip
+        plan = unpickle_plan(self._pickled)
+        return FlowingLevel(plan, task.level, subtask, self._clock, tell=items.add, source=source)
 
 
 class _Member:
@@ -231,7 +230,7 @@ class _Member:
         self._task = FlowTask(self._id, level, senders, begin, self, items, positions=positions)
         if begin.state is not None:
             read = network.disk.files.__getitem__
-            restore(level.state, begin.state, read, by_others=False)
+            restore(level.state, begin.state, read)
             level.restore_clock()
         counts: dict[int, int] = {}
         for vertex, _ in network.sources.values():
@@ -252,7 +251,8 @@ class _Member:
 
     def read(self) -> None:
         """Read some records; at the end, tell everybody."""
-        assert self._splits is not None and self._task is not None
+        assert self._splits is not None
+        assert self._task is not None
         batch = self._splits.read()
         if batch is not None:
             self._feed(batch)

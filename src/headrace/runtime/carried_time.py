@@ -43,7 +43,7 @@ class CarriedTime:
         for origin, splits in entries.get(WATERMARKS, {}).items():
             uid, reports_at, _ = members[origin]
             for split, progress in splits.items():
-                if level == 1 and reports_at == 0:
+                if level == 1 and reports_at == 0 and not split.startswith(_CHANNEL):
                     known = self.splits.setdefault(uid, {})
                     known[split] = _slower(progress, known.get(split))
                 else:

@@ -10,7 +10,7 @@ import os
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP, PROCESSING_TIME, Batch, TaskInfo
 from headrace.core.state import MapState, MapStateDescriptor
@@ -50,6 +50,9 @@ class LevelTask:
     Functions keep fields of their own, so every task needs a plan of its own, freshly unpickled.
     """
 
+    flows: ClassVar[bool] = False
+    """Whether it runs on and on, instead of a micro-batch at a time."""
+
     def __init__(
         self, plan: PhysicalPlan, level: int, subtask: int, clock: Callable[[], int], *,
         source: int | None = None, logged: bool = False, files: Mapping[str, str] | None = None,
@@ -62,23 +65,20 @@ class LevelTask:
         self.clock = clock
         self.state = SubtaskState(logged=logged, clock=clock, backend=backend_of(plan.settings))
         self._outbox = Outbox(plan.parallelism, subtask, level == plan.last_level, tell)
-        self._flows = tell is not None
-        self._sent: dict[int, tuple[int, bool]] = {}
-        """Of a source that flows: what it said last of each origin, its time and whether idle."""
         self._incarnation = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._files = files or {}
         self._per_record = bool(plan.settings.get(PER_RECORD_WATERMARKS)) and not plan.batch
-        self._waits = self._per_record and not self._flows and level > 0
+        self._waits = self._per_record and not self.flows and level > 0
         """Whether envelopes wait until all of the micro-batch are there."""
         self._waiting: list[Envelope] = []
-        passing = self._per_record and not self._flows
+        passing = self._per_record and not self.flows
         self._any_split = f"{PASSING}{subtask}" if passing else ANY_SPLIT
-        self._idle_after = _idle_after(plan, level, flows=self._flows)
+        self._idle_after = _idle_after(plan, level, flows=self.flows)
         self.time = EventTime(
             self._engine_map(WATERMARKS), self._engine_map(REACHED), self._idle_after, clock
         )
         self._clocks: MapState[str, int] = self._engine_map(CLOCKS)
-        members = plan.at(level) if source is None else _fed_by(plan, source)
+        members = plan.at(level) if source is None else fed_by(plan, source)
         self._source = source
         self._shared = _fed_by_others(plan, source)
         self.tasks = {vertex.id: self._vertex_task(vertex) for vertex in members}
@@ -189,7 +189,7 @@ class LevelTask:
         for item in envelope.driver:
             self._outbox.to_driver(item)
         if envelope.watermarks:
-            if self._flows or (self._per_record and self.level > 0):
+            if self.flows or (self._per_record and self.level > 0):
                 self._pass_mark(envelope.watermarks)
             else:
                 self.time.take_in(envelope.watermarks)
@@ -210,9 +210,6 @@ class LevelTask:
 
     def _mark(self, task: VertexTask) -> None:
         """A watermark reported here: it goes out between the records, after what it fires."""
-        if self._flows:
-            self._report_time(task)
-            return
         news = {task.vertex.id: {self._channel(task.split): self._progress(task, task.split)}}
         self._hear(news)
         self._outbox.mark(news)
@@ -233,112 +230,6 @@ class LevelTask:
                 time = _delayed(times[origins], task.vertex.watermark_delay)
                 if time > task.watermark:
                     task.advance_watermark(time)
-
-    # What a task does that flows.
-
-    def expect_senders(self, tasks_of: Mapping[int, int]) -> None:
-        """Nobody's time moves on before all have reported who will; `tasks_of`: by source, how
-        many tasks read it."""
-        channels: dict[int, list[str]] = {}
-        for origin in self.plan.vertices.values():
-            if origin.level >= self.level or origin.id not in _origins(self.plan):
-                continue
-            channels[origin.id] = self._senders(origin, tasks_of)
-        self.time.expect_only(channels)
-
-    def _senders(self, origin: Vertex, tasks_of: Mapping[int, int]) -> list[str]:
-        """The channels by which this task hears of an origin."""
-        if origin.level == 0 and self.level == 1:
-            return [
-                _source_channel(source, number)
-                for source, count in tasks_of.items()
-                if any(vertex.id == origin.id for vertex in _fed_by(self.plan, source))
-                for number in range(count)
-            ]
-        senders = self.plan.parallelism
-        if origin.level == self.level - 1:
-            senders = min(origin.parallelism, senders)
-        return [f"#{sender}" for sender in range(senders)]
-
-    def move_time(self) -> None:
-        """Report how far time has come by what was read or received here."""
-        self.time.look_at_clock()
-        for task in self._timekeepers():
-            if self.level == 0 or self.subtask < task.vertex.parallelism:
-                self._report_time(task)
-
-    def _report_time(self, task: VertexTask) -> None:
-        id = task.vertex.id
-        if self.level:
-            self._pass_mark({id: {self._channel(""): self._report_behind_exchange(task)}})
-            return
-        self._hear({id: {split: self._progress(task, split) for split in task.reported}})
-        told = watermark, idle = self._progress_of_source(id)
-        if self._sent.get(id) != told:
-            self._sent[id] = told
-            now = max(1, self.time.now)
-            self._outbox.mark({id: {self._channel(""): (watermark, -now if idle else now)}})
-
-    def _progress_of_source(self, origin: int) -> tuple[int, bool]:
-        """What this task says of an origin; one that has nothing to read holds nobody back."""
-        watermark, idle = self.time.of_origin(origin)
-        if watermark == MAX_TIMESTAMP and not self._final:
-            return self.time.reached(origin), True
-        return watermark, idle or not self.time.knows_any(origin)
-
-    def end_round(self) -> Iterator[Row]:
-        """Operators give what they hold back, and everything goes out."""
-        for task in self.tasks.values():
-            task.end_round()
-            yield from self._outbox.take_full()
-        yield from self._outbox.take_waiting()
-
-    def end_epoch(self) -> Iterator[Row]:
-        """All that was received is about to become part of a checkpoint."""
-        for task in self.tasks.values():
-            task.end_batch(snapshot=True)
-            yield from self._outbox.take_full()
-        self._keep_clocks()
-        yield from self._outbox.take_waiting()
-
-    def begin_epoch(self, checkpoint: int, attempt: int) -> None:
-        """What comes now will be part of that checkpoint."""
-        for task in self.tasks.values():
-            task.begin_epoch(checkpoint, attempt)
-
-    def initialize(self, restored: int | None) -> None:
-        """State is as that checkpoint left it: records may come."""
-        for task in self.tasks.values():
-            task.initialize(restored is not None, restored)
-
-    def complete(self, checkpoint: int) -> None:
-        """A checkpoint is durable."""
-        for task in self.tasks.values():
-            task.complete(checkpoint)
-
-    def end_input(self) -> Iterator[Row]:
-        """No record will come any more: time comes to its end, and so do the operators."""
-        self._final = True
-        self.time.look_at_clock()
-        for task in self._timekeepers():
-            if self.level == 0:
-                for split in task.reported or (ANY_SPLIT,):
-                    task.split = split
-                    task.report_watermark(MAX_TIMESTAMP)
-            self._report_time(task)
-        for task in self.tasks.values():
-            task.advance_watermark(MAX_TIMESTAMP)
-            if self.plan.batch:
-                task.stop_clock()
-            task.finish()
-            yield from self._outbox.take_full()
-        yield from self._outbox.take_waiting()
-
-    def counts(self) -> Iterator[DriverItem]:
-        """What the operators have counted, for the driver."""
-        for task in self.tasks.values():
-            counts = {"incarnation": self._incarnation, **task.counts()}
-            yield task.vertex.id, self.subtask, COUNTS, counts
 
     def _behind(self, origins: Collection[int]) -> list[VertexTask]:
         """The tasks whose time depends on any of these origins, in the order of their edges."""
@@ -361,8 +252,6 @@ class LevelTask:
 
     def _channel(self, split: str) -> str:
         """The name of a split for others; after level 0 a task is the split of what it sends."""
-        if self._flows and self._source is not None:
-            return _source_channel(self._source, self.subtask)
         return split if self.level == 0 else f"#{self.subtask}"
 
     def _progress(self, task: VertexTask, split: str) -> Progress:
@@ -491,14 +380,6 @@ class LevelTask:
         self.state.close()
 
 
-def _source_channel(source: int, number: int) -> str:
-    return f"#{source}:{number}"
-
-
-def _origins(plan: PhysicalPlan) -> set[int]:
-    return {origin for vertex in plan.vertices.values() for origin in vertex.watermark_origins}
-
-
 def _delayed(time: int, delay: int) -> int:
     """How far time has come behind operators that emit what lies in the past."""
     return time if time == MAX_TIMESTAMP else max(time - delay, MIN_TIMESTAMP)
@@ -526,11 +407,12 @@ def _fed_by_others(plan: PhysicalPlan, source: int | None) -> set[int]:
     if source is None:
         return set()
     others = [other.id for other in plan.sources if other.id != source]
-    reached = {vertex.id for other in others for vertex in _fed_by(plan, other)}
-    return reached & {vertex.id for vertex in _fed_by(plan, source)}
+    reached = {vertex.id for other in others for vertex in fed_by(plan, other)}
+    return reached & {vertex.id for vertex in fed_by(plan, source)}
 
 
-def _fed_by(plan: PhysicalPlan, source: int) -> list[Vertex]:
+def fed_by(plan: PhysicalPlan, source: int) -> list[Vertex]:
+    """The vertices that a source feeds without an exchange, itself among them."""
     reached = {source}
     for vertex in plan.vertices.values():
         if vertex.id in reached:

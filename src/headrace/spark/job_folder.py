@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import CorruptState
 from headrace.operators.sinks import WriteOperator
-from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.plan.physical import FLOWS, PhysicalPlan, Vertex
 from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore, LocalStore, file_store
 from headrace.spark.savepoints.checkpoint import PLAN, POSITIONS, last_committed
@@ -141,9 +141,10 @@ def _damaged(what: str) -> CorruptState:
 
 
 def shape_of(plan: PhysicalPlan) -> dict[str, Any]:
-    """What must be the same for Spark to go on with its own checkpoint."""
+    """What must be the same for a job to go on with its checkpoint as it is."""
     vertices = plan.vertices.values()
     return {
+        **({"flows": True} if plan.settings.get(FLOWS) else {}),
         "parallelism": plan.parallelism,
         "operators": [[v.uid, v.name, v.level, v.parallelism, v.max_parallelism] for v in vertices],
         "sources": [[v.uid, type(v.source).__name__] for v in plan.sources],

@@ -1,7 +1,7 @@
 """When checkpoints are taken, and when they are complete.
 
-The coordinator knows nothing of files, threads or connections: it is told what happens and what time
-it is, and says what follows. So it can be tried in every order of events.
+The coordinator knows nothing of files, threads or connections: it is told what happens and what
+time it is, and says what follows. So it can be tried in every order of events.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class Coordinator:
         return Complete(pending.number, pending.begun, self._claim(pending), unclaimed)
 
     def _claim(self, pending: Pending) -> dict[TaskId, TaskPart]:
-        """The parts of a checkpoint, with what ended tasks had to say if nobody has heard it yet."""
+        """The parts of a checkpoint; what ended tasks had to say only if nobody has heard it."""
         parts = {**pending.parts, **{task: self._ended[task] for task in pending.ended}}
         for task in pending.ended:
             self._ended[task] = replace(self._ended[task], items=())

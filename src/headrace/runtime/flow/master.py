@@ -66,20 +66,36 @@ class CheckpointStore(Protocol):
         """Remove what no checkpoint needs any more."""
 
 
+class Savepoint(Protocol):
+    """State from elsewhere that a job begins with."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def positions(self) -> dict[str, dict[str, Any]]:
+        """By the uid of a source and the id of a split, as in a checkpoint."""
+
+    def given_to(self, task: TaskId) -> bytes | None:
+        """What a task takes over of it."""
+
+
 class Master:
     """One attempt at running a job."""
 
     def __init__(
         self, plan: PhysicalPlan, attempt: int, restored: Checkpoint | None,
         settings: CheckpointSettings, store: CheckpointStore, listener: Listener,
-        send: Callable[[TaskId, Any], None],
+        send: Callable[[TaskId, Any], None], begun_with: Savepoint | None = None,
     ):  # fmt: skip
+        """`begun_with`: what a job without a checkpoint of its own begins with."""
         self.tasks = tasks_of(plan)
         self._attempt = attempt
         self._restored = restored
         self._store = store
         self._listener = listener
         self._send = send
+        self._begun_with = begun_with if restored is None else None
         self._sources = assign_sources(plan)
         next_number = 1 if restored is None else restored.number + 1
         self.coordinator = Coordinator(self.tasks, settings, next_number=next_number)
@@ -91,11 +107,16 @@ class Master:
         """Look for splits that nobody reads yet."""
         if not self.coordinator.running or self.ended:
             return
-        saved = {} if self._restored is None else self._restored.positions
+        saved = self._saved_positions()
         for source in self._sources:
             for task, words in source.discover(saved.get(source.vertex.uid, {})).items():
                 for word in words:
                     self._send(task, word)
+
+    def _saved_positions(self) -> dict[str, dict[str, Any]]:
+        if self._restored is not None:
+            return self._restored.positions
+        return {} if self._begun_with is None else self._begun_with.positions
 
     def look_at_clock(self, now: float) -> None:
         """Give up what takes too long, and begin what is due."""
@@ -104,14 +125,14 @@ class Master:
         if self.coordinator.is_due(now):
             self.trigger(now)
 
-    def trigger(self, now: float) -> int:
-        """Begin a checkpoint."""
+    def trigger(self, now: float, *, stops: bool = False) -> int:
+        """Begin a checkpoint; if the job `stops` with it, nothing after it is read."""
         number = self.coordinator.trigger(now)
         self._listener.begun(number)
         reach("checkpoint-triggered", number)
         for source in self._sources:
             for task in source.tasks:
-                self._send(task, Trigger(number))
+                self._send(task, Trigger(number, stops))
         return number
 
     def drain(self) -> None:
@@ -148,6 +169,9 @@ class Master:
 
     def _beginning_of(self, task: TaskId) -> Begin:
         number = self.coordinator.next_number
+        if self._begun_with is not None:
+            given = self._begun_with.given_to(task)
+            return Begin(self._attempt, number, None, self._begun_with.number, given)
         if self._restored is None:
             return Begin(self._attempt, number)
         return Begin(self._attempt, number, self._restored.slots.get(task), self._restored.number)

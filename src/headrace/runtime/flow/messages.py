@@ -142,8 +142,8 @@ class Begin:
     state: SlotFiles | None = None
     restored: int | None = None
     """The checkpoint whose state it is."""
-    by_others: bool = False
-    """Whether another program, or an earlier run of this one, wrote it."""
+    taken_over: bytes | None = None
+    """Instead of its own files: what it is given of a savepoint, for whoever knows its form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +163,8 @@ class Trigger:
     """To a source task: put the barrier of a checkpoint into the stream."""
 
     checkpoint: int
+    stops: bool = False
+    """Whether to read no further: the job stops with this checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)

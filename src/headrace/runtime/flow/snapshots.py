@@ -32,11 +32,13 @@ class Snapshots:
 
     def __init__(
         self, state: SubtaskState, task: TaskId, attempt: int, begun_with: SlotFiles | None,
-        *, compact_at: int = _COMPACT_AT_LEAST,
+        *, whole: bool = False, compact_at: int = _COMPACT_AT_LEAST,
     ):  # fmt: skip
+        """`whole`: the first one is of everything, for there is state that no file has."""
         self._state = state
         self._name = f"{attempt}-{task}"
         self._files = begun_with or SlotFiles()
+        self._whole = whole
         self._compact_at = compact_at
 
     def take(self, checkpoint: int) -> tuple[SlotFiles, Written, dict[str, Any]]:
@@ -45,7 +47,10 @@ class Snapshots:
         changes = self._state.take_changes()
         sizes: dict[str, int] = {}
         written: Written = []
-        if changes:
+        if self._whole:
+            self._whole = False
+            known, written, sizes = self._everything(checkpoint)
+        elif changes:
             blob, sizes = packed(changes)
             log_bytes = known.size - known.snapshot_bytes + len(blob)
             if log_bytes > max(self._compact_at, known.snapshot_bytes) or (
@@ -80,9 +85,7 @@ class Snapshots:
         return {"union": union, "bytes": self._files.size, "operators": operators}
 
 
-def restore(
-    state: SubtaskState, files: SlotFiles, read: Callable[[str], bytes], *, by_others: bool
-) -> None:
+def restore(state: SubtaskState, files: SlotFiles, read: Callable[[str], bytes]) -> None:
     """Bring a slot's state to what its files say; `read` gives the content of one."""
     for file in files.files:
         blob = read(file.name)
@@ -92,7 +95,8 @@ def restore(
                 hint="Restore it from a copy, or start from a savepoint in a new folder.",
             )
         state.apply(unpacked(blob))
-    state.reconcile(files.states, by_others=by_others)
+    # Classes may have changed since: the program may be another one by now.
+    state.reconcile(files.states, by_others=True)
     state.take_changes()
 
 

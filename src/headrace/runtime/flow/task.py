@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from headrace.core.crash_points import reach
 from headrace.errors import JobFailed
+from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import (
     Acknowledged,
     Begin,
@@ -25,10 +26,7 @@ from headrace.runtime.flow.messages import (
 )
 from headrace.runtime.flow.parcels import BARRIER, END, RECORDS, Parcel
 from headrace.runtime.flow.snapshots import Snapshots, Written
-from headrace.runtime.level_task import LevelTask, Row
-
-NOT_BEFORE_CHECKPOINT = ("commit", "collect")
-"""Kinds of items for the driver that count only once their checkpoint is complete."""
+from headrace.runtime.level_task import Row
 
 
 class Outside(Protocol):
@@ -44,12 +42,14 @@ class Outside(Protocol):
 class DriverItems:
     """What a task has to say to the driver: at once, or with its next checkpoint."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, checkpoints: bool = True) -> None:
+        """`checkpoints`: whether there are any before the end."""
+        self._waits = ("commit", "collect") if checkpoints else ("commit",)
         self._news: list[DriverItem] = []
         self._kept: list[DriverItem] = []
 
     def add(self, item: DriverItem) -> None:
-        (self._kept if item[2] in NOT_BEFORE_CHECKPOINT else self._news).append(item)
+        (self._kept if item[2] in self._waits else self._news).append(item)
 
     def take_news(self) -> tuple[DriverItem, ...]:
         news, self._news = self._news, []
@@ -61,11 +61,11 @@ class DriverItems:
 
 
 class FlowTask:
-    """Runs a LevelTask between barriers, and makes it part of checkpoints."""
+    """Runs the operators of a level between barriers, and makes it part of checkpoints."""
 
     def __init__(
-        self, id: TaskId, task: LevelTask, senders: Collection[int], begin: Begin, outside: Outside,
-        items: DriverItems, *, positions: Callable[[], Positions] = dict,
+        self, id: TaskId, task: FlowingLevel, senders: Collection[int], begin: Begin,
+        outside: Outside, items: DriverItems, *, positions: Callable[[], Positions] = dict,
     ):  # fmt: skip
         """`items`: where its operators leave what they have to say to the driver."""
         self.id = id
@@ -84,8 +84,9 @@ class FlowTask:
         self._held: deque[Parcel] = deque()
         self._expected: dict[int, int] = {}
         self._sent: dict[int, int] = {}
+        whole = begin.taken_over is not None
         self._snapshots = (
-            Snapshots(task.state, id, begin.attempt, begin.state) if id.level else None
+            Snapshots(task.state, id, begin.attempt, begin.state, whole=whole) if id.level else None
         )
         self.ended = False
 

@@ -128,6 +128,17 @@ class _Line:
             self._connection.close()
 
 
+def leave_process() -> None:
+    """End a worker whose job is over.
+
+    If it went on, to tell Spark that its task has come to its end, it would find nobody there and
+    say so to the user.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
 class Link:
     """A task's end. What the driver says is handed to `put`, in the order it was said."""
 
@@ -147,11 +158,7 @@ class Link:
             while True:
                 self._put(pickle.loads(self._connection.recv_bytes()))
         if not self._closed:
-            # The attempt is over for everybody. Whoever would go on, to tell Spark that its task
-            # has come to its end, finds nobody there and says so to the user.
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(0)
+            leave_process()
 
     def close(self) -> None:
         self._closed = True

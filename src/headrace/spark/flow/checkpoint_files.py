@@ -10,6 +10,10 @@ a driver or a worker that wakes up late can write, but nothing it wrote is ever 
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from headrace.errors import CorruptState
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.spark.checked_json import dumped, loaded
@@ -26,21 +30,41 @@ class CheckpointFiles:
         self._attempt = attempt
         self._retained = retained
         self._kept: list[Checkpoint] = []
+        self._held: list[Checkpoint] = []
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def hold(self) -> Iterator[Checkpoint]:
+        """The last checkpoint; it stays while somebody reads it."""
+        with self._lock:
+            checkpoint = self._kept[-1]
+            self._held.append(checkpoint)
+        try:
+            yield checkpoint
+        finally:
+            with self._lock:
+                self._held.remove(checkpoint)
 
     def is_current(self) -> bool:
         return max(_attempts(self._run), default=0) == self._attempt
 
     def save(self, checkpoint: Checkpoint) -> None:
         self._run.write(f"{CHECKPOINTS}/{checkpoint.name}", dumped(checkpoint.to_json()))
-        self._kept = [*self._kept, checkpoint][-self._retained :]
+        with self._lock:
+            self._kept = [*self._kept, checkpoint][-self._retained :]
 
     def clean(self) -> None:
-        kept = {checkpoint.name for checkpoint in self._kept}
+        with self._lock:
+            needed = [*self._kept, *self._held]
+        self._remove_all_but(needed)
+
+    def _remove_all_but(self, checkpoints: list[Checkpoint]) -> None:
+        kept = {checkpoint.name for checkpoint in checkpoints}
         for name in self._run.names(CHECKPOINTS):
             if name not in kept:
                 self._run.delete(f"{CHECKPOINTS}/{name}")
         newest = self._kept[-1]
-        needed = {file for checkpoint in self._kept for file in checkpoint.files()}
+        needed = {file for checkpoint in checkpoints for file in checkpoint.files()}
         for name in self._run.names(STATE):
             if not name.startswith(".") and name not in needed and _is_before(name, newest):
                 self._run.delete(f"{STATE}/{name}")
@@ -64,8 +88,16 @@ def begin_attempt(run: FileStore) -> tuple[int, Checkpoint | None]:
 def last_checkpoint(run: FileStore) -> Checkpoint | None:
     """The checkpoint to go on from: the last one of the last attempt, or what that began with."""
     name = last_checkpoint_name(run)
-    if name is None:
-        return None
+    return None if name is None else _read(run, name)
+
+
+def read_checkpoint(run: FileStore, number: int) -> Checkpoint | None:
+    """A checkpoint by its number, of the last attempt that has one; None if there is none."""
+    names = [name for name in run.names(CHECKPOINTS) if name.partition("-")[0] == str(number)]
+    return _read(run, max(names, key=lambda name: int(name.partition("-")[2]))) if names else None
+
+
+def _read(run: FileStore, name: str) -> Checkpoint:
     try:
         return Checkpoint.from_json(loaded(run.read(f"{CHECKPOINTS}/{name}")))
     except (FileNotFoundError, ValueError, KeyError, TypeError):

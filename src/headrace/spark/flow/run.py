@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
 import queue
 import threading
 import time
+from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import HeadraceError, JobFailed
-from headrace.plan.physical import PhysicalPlan
+from headrace.plan.physical import WATERMARK_INTERVAL, PhysicalPlan
 from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.coordinator import CheckpointSettings, TooManyFailures
 from headrace.runtime.flow.master import Master
@@ -24,6 +27,7 @@ from headrace.spark.flow.clock import clock
 from headrace.spark.flow.worker import FlowPlan, read_sources, run_level
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.opening import Start
+from headrace.spark.savepoints.restore import Restored
 from headrace.spark.shipment import Shipment
 from headrace.spark.stream import Listener, StreamSettings
 from headrace.spark.worker import SCHEMA
@@ -34,6 +38,7 @@ _DISCOVER_EVERY = 1.0
 _LOOK_EVERY = 0.5
 _LAST_WORDS = 10.0
 """Seconds in which it becomes known why a task is gone."""
+_USUAL_MARK_INTERVAL = 200
 _NOBODY = TaskId(-1, 0)
 
 SETTINGS = {
@@ -61,25 +66,22 @@ class FlowRun:
         self._plan = plan
         self._shipment = shipment
         self._listener = listener
+        self._settings = settings
         self.store = folder.run
         self._inbox: queue.Queue[tuple[TaskId, Any]] = queue.Queue()
+        self._wanted: deque[_Wanted] = deque()
         self._query: StreamingQuery | None = None
         self._stop_asked = False
         self._failure: HeadraceError | None = None
         self._progressed = threading.Condition()
         self.ended = threading.Event()
-        self.gate = threading.Lock()
         self._attempt, restored = begin_attempt(self.store)
         self._server = Server("127.0.0.1", lambda task, said: self._inbox.put((task, said)))
-        files = CheckpointFiles(self.store, self._attempt, max(1, settings.retained or 1))
+        self.files = CheckpointFiles(self.store, self._attempt, max(1, settings.retained or 1))
         self._master = Master(
             plan, self._attempt, restored, CheckpointSettings(settings.interval_ms or None),
-            files, listener, self._server.send,
+            self.files, listener, self._server.send, _begun_with(start, plan),
         )  # fmt: skip
-
-    @property
-    def watch(self) -> FlowRun:
-        return self
 
     @property
     def last(self) -> int | None:
@@ -129,7 +131,7 @@ class FlowRun:
                    for number in range(vertex.parallelism)]  # fmt: skip
         flow = FlowPlan(
             self._shipment, self._server.address, f"{self.store.uri}/{STATE}", tuple(sources),
-            flush_ms=5, mark_ms=200,
+            flush_ms=5, mark_ms=self._mark_interval(), checkpoints=bool(self._settings.interval_ms),
         )  # fmt: skip
         frame = clock(self._spark, len(sources)).mapInArrow(read_sources(flow), SCHEMA)
         for level in range(1, self._plan.last_level + 1):
@@ -138,6 +140,9 @@ class FlowRun:
             frame = frame.selectExpr("slot", "explode(array(blob, cast(null as binary))) as blob")
             frame = frame.mapInArrow(run_level(flow, level), SCHEMA)
         return frame
+
+    def _mark_interval(self) -> int:
+        return int(self._plan.settings.get(WATERMARK_INTERVAL, _USUAL_MARK_INTERVAL))
 
     # What happens while it runs.
 
@@ -148,6 +153,7 @@ class FlowRun:
             if now >= discover_at:
                 self._master.discover()
                 discover_at = now + _DISCOVER_EVERY
+            self._begin_wanted(now)
             self._master.look_at_clock(now)
             self._take_in(self._wait(now))
 
@@ -170,7 +176,9 @@ class FlowRun:
         if said is None:
             return
         task, message = said
-        if isinstance(message, Failed):
+        if isinstance(message, _Wanted):
+            self._wanted.append(message)
+        elif isinstance(message, Failed):
             self._failure = from_spark(Exception(message.text))
         elif message is HUNG_UP:
             self._failure = self._why_lost(task)
@@ -180,6 +188,13 @@ class FlowRun:
             if self._master.last != before:
                 with self._progressed:
                     self._progressed.notify_all()
+
+    def _begin_wanted(self, now: float) -> None:
+        """Take a checkpoint for somebody, once tasks have begun and none is under way."""
+        if self._wanted and self._master.coordinator.may_trigger:
+            wanted = self._wanted.popleft()
+            wanted.number = self._master.trigger(now, stops=wanted.stops)
+            wanted.begun.set()
 
     def _why_lost(self, lost: TaskId) -> HeadraceError:
         """A task has gone without a word: another one, or Spark, may know why."""
@@ -209,13 +224,52 @@ class FlowRun:
         """Let all sources end here."""
         self._master.drain()
 
-    def wake(self) -> None:
-        """Nothing has to be waited for that would not come by itself."""
+    def checkpoint(self, timeout: float, *, stops: bool = False) -> int | None:
+        """Take a checkpoint now; its number, or None if none could be had."""
+        wanted = _Wanted(stops)
+        self._inbox.put((_NOBODY, wanted))
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline and not self.ended.is_set():
+            if wanted.begun.wait(0.05) and self.wait_for(wanted.number, 0.5):
+                return wanted.number
+        return wanted.number if self._master.ended else None
 
     def wait_for(self, number: int, timeout: float) -> bool:
         """Wait until a checkpoint is complete."""
         with self._progressed:
             return self._progressed.wait_for(lambda: (self.last or -1) >= number, timeout)
 
-    def settle(self) -> None:
-        """Output is committed as soon as its checkpoint is complete."""
+
+@dataclass
+class _Wanted:
+    """A checkpoint that somebody waits for."""
+
+    stops: bool
+    number: int = 0
+    begun: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass(frozen=True)
+class _Savepoint:
+    """A savepoint that the tasks of a job begin with."""
+
+    restored: Restored
+    plan: PhysicalPlan
+
+    @property
+    def number(self) -> int:
+        return self.restored.metadata.batch
+
+    @property
+    def positions(self) -> dict[str, dict[str, Any]]:
+        saved = self.restored.metadata.sources
+        return {uid: dict(at.get("splits", {})) for uid, at in saved.items()}
+
+    def given_to(self, task: TaskId) -> bytes | None:
+        if task.level == 0:
+            return None
+        return pickle.dumps(self.restored.taken_over(self.plan, task.level, task.number), 5)
+
+
+def _begun_with(start: Start, plan: PhysicalPlan) -> _Savepoint | None:
+    return None if start.restored is None else _Savepoint(start.restored, plan)

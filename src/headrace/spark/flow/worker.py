@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import queue
 import threading
 import time
@@ -21,6 +22,7 @@ import pyarrow as pa
 
 from headrace.core.crash_points import reach
 from headrace.core.source import SplitSpec
+from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import (
     Assign,
     Begin,
@@ -36,11 +38,11 @@ from headrace.runtime.flow.messages import (
 from headrace.runtime.flow.snapshots import Written, restore
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.task import DriverItems, FlowTask
-from headrace.runtime.level_task import LevelTask
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import WorkerFailure, reported
 from headrace.spark.file_store import LocalStore
-from headrace.spark.flow.channel import Address, Link
+from headrace.spark.flow.channel import Address, Link, leave_process
+from headrace.spark.savepoints.restore import TakenOver
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition, wall_clock
 
@@ -51,7 +53,6 @@ _POLL_S = 0.001
 Inbox = queue.Queue[Any]
 """Rows of other tasks, and messages of the driver."""
 _EMPTY = object()
-_NO_MORE = object()
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class FlowPlan:
     flush_ms: int
     mark_ms: int
     """How often watermarks go out; 0: with each record."""
+    checkpoints: bool
+    """Whether there are any before the end."""
 
     @property
     def tasks_of(self) -> dict[int, int]:
@@ -114,7 +117,7 @@ class _Outside:
 class _Waker:
     """Says when a loop has something to do by itself."""
 
-    def __init__(self, plan: FlowPlan, task: LevelTask):
+    def __init__(self, plan: FlowPlan, task: FlowingLevel):
         self._task = task
         self._flush = plan.flush_ms / 1000
         self._mark = plan.mark_ms / 1000 if plan.mark_ms else None
@@ -153,7 +156,7 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
         with _task(plan, TaskId(0, number), clock) as (link, inbox, begin):
             vertex_id, subtask = plan.sources[number]
             outside = _Outside(link, plan.state)
-            items = DriverItems()
+            items = DriverItems(checkpoints=plan.checkpoints)
             level = _level_task(plan, 0, subtask, items, source=vertex_id)
             spec = level.plan.vertices[vertex_id].source
             assert isinstance(spec, SplitSpec)
@@ -174,18 +177,18 @@ def _read(
     plan: FlowPlan, task: FlowTask, splits: Splits, vertex: int, inbox: Inbox, outside: _Outside
 ) -> Iterator[tuple[int, bytes]]:
     waker = _Waker(plan, task.task)
+    stopped = False
     while True:
         outside.check()
-        batch = None if task.ended else splits.read()
+        batch = None if task.ended or stopped else splits.read()
         if batch is not None:
             yield from task.feed(vertex, batch)
             waker.wrote()
         message = _next(inbox, 0 if batch is not None else _POLL_S)
-        if message is _NO_MORE:
-            return
         if isinstance(message, Trigger) and not task.ended:
             reach("barrier-injected", message.checkpoint)
             yield from task.checkpoint(message.checkpoint)
+            stopped = stopped or message.stops
         elif isinstance(message, Assign):
             for known in splits.assign(message.splits):
                 yield from task.feed(vertex, known)
@@ -195,7 +198,7 @@ def _read(
             splits.drain()
         elif isinstance(message, Completed):
             task.task.complete(message.checkpoint)
-        if task.ended:
+        if task.ended or stopped:
             continue
         if waker.marks_due():
             task.task.move_time()
@@ -214,15 +217,18 @@ def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
         slot = partition()
         with _task(plan, TaskId(level_number, slot), rows) as (link, inbox, begin):
             outside = _Outside(link, plan.state)
-            items = DriverItems()
+            items = DriverItems(checkpoints=plan.checkpoints)
             level = _level_task(plan, level_number, slot, items)
             slots = level.plan.parallelism
             senders = range(len(plan.sources) if level_number == 1 else slots)
             task = FlowTask(TaskId(level_number, slot), level, senders, begin, outside, items)
             with abandoned_on_failure(level):
                 if begin.state is not None:
-                    store = LocalStore(Path(plan.state))
-                    restore(level.state, begin.state, store.read, by_others=begin.by_others)
+                    restore(level.state, begin.state, LocalStore(Path(plan.state)).read)
+                    level.restore_clock()
+                elif begin.taken_over is not None:
+                    given: TakenOver = pickle.loads(begin.taken_over)
+                    given.apply(level.state, slot)
                     level.restore_clock()
                 level.expect_senders(plan.tasks_of)
                 task.open()
@@ -239,8 +245,6 @@ def _flow(
     while True:
         outside.check()
         message = _next(inbox, waker.wait())
-        if message is _NO_MORE:
-            return
         if isinstance(message, bytes):
             yield from task.take(message)
             waker.wrote()
@@ -288,21 +292,25 @@ def _task(
 
 def _drain(rows: Iterator[pa.RecordBatch], inbox: Inbox) -> None:
     with suppress(Exception):  # Spark has hung up: it says itself why
-        for batch in rows:
-            if batch.num_columns > 1:
-                for blob in batch.column(1).to_pylist():
-                    if blob is not None:
-                        inbox.put(blob)
-    inbox.put(_NO_MORE)
+        for blob in _blobs(rows):
+            inbox.put(blob)
+    leave_process()  # a query ends only when it is stopped, or has failed
+
+
+def _blobs(rows: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
+    """What other tasks have sent; a clock's rows have no such column."""
+    for batch in rows:
+        if batch.num_columns > 1:
+            yield from (blob for blob in batch.column(1).to_pylist() if blob is not None)
 
 
 def _level_task(
     plan: FlowPlan, level: int, subtask: int, items: DriverItems, *, source: int | None = None
-) -> LevelTask:
+) -> FlowingLevel:
     shipment = plan.shipment
-    task = LevelTask(
-        shipment.plan(), level, subtask, wall_clock, source=source, logged=level > 0,
-        files=shipment.files, tell=items.add,
+    task = FlowingLevel(
+        shipment.plan(), level, subtask, wall_clock, tell=items.add, source=source,
+        files=shipment.files,
     )  # fmt: skip
     task.open()
     return task

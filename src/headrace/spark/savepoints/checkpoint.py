@@ -12,7 +12,12 @@ from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore
-from headrace.spark.flow.checkpoint_files import last_checkpoint_name
+from headrace.spark.flow.checkpoint_files import (
+    last_checkpoint,
+    last_checkpoint_name,
+    read_checkpoint,
+)
+from headrace.spark.flow.state_entries import entries_of
 from headrace.spark.savepoints.metadata import described_operators
 from headrace.spark.slot_log import STATE
 
@@ -37,6 +42,9 @@ class Checkpoint:
         self._spark = spark
         self._store = store
         self.plan: dict[str, Any] = _plan(store)
+        self._flowing = last_checkpoint(store) if batch is None else read_checkpoint(store, batch)
+        if self._flowing is not None:
+            batch = self._flowing.number
         self.batch = self._last_committed() if batch is None else batch
 
     @property
@@ -58,6 +66,8 @@ class Checkpoint:
 
     def entries(self, level: int) -> DataFrame:
         """The state of a level's slots: label, entry number and blob."""
+        if self._flowing is not None:
+            return entries_of(self._spark, self._store, self._flowing, level)
         reader = self._spark.read.format("statestore").option("stateVarName", STATE)
         # Spark numbers its stateful operators from the last one on.
         frame = reader.option("operatorId", self.levels - level).option("batchId", self.batch)
@@ -69,6 +79,8 @@ class Checkpoint:
 
     def positions(self) -> dict[str, Any]:
         """Where each source stood after the batch, by its uid."""
+        if self._flowing is not None:
+            return {uid: {"splits": at} for uid, at in self._flowing.positions.items()}
         offsets = self._offsets()
         began = self._began()
         found: dict[str, Any] = {}

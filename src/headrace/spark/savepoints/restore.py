@@ -5,15 +5,17 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.errors import CorruptState
+from headrace.errors import CorruptState, Unsupported
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.packed_changes import packed
 from headrace.runtime.placement import Placement
+from headrace.runtime.subtask_state import Changes, SubtaskState
 from headrace.spark.failures import reported
 from headrace.spark.file_store import FileStore, LocalStore
 from headrace.spark.savepoints.dealing import Dealer, SlotFiles
@@ -26,6 +28,20 @@ from headrace.spark.worker import ArrowFunction
 _SCHEMA = "label int, about binary, changes binary, files binary"
 _ARROW = pa.schema([("label", pa.int32()), ("about", pa.binary()), ("changes", pa.binary()),
                     ("files", pa.binary())])  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TakenOver:
+    """What a slot is given of a savepoint."""
+
+    files: SlotFiles
+    time: Changes
+
+    def apply(self, state: SubtaskState, slot: int) -> None:
+        for piece in self.files.pieces(slot):
+            state.apply(piece.changes())
+        state.apply(self.time)
+        state.reconcile(pickle.loads(self.files.about), by_others=True)
 
 
 class Restored:
@@ -58,16 +74,29 @@ class Restored:
 
     def initial_state(self, shipment: Shipment, plan: PhysicalPlan, level: int) -> DataFrame:
         """What the slots of a level begin with."""
-        vertices = {vertex.uid: vertex for vertex in plan.at(level)}
-        dealers = [
-            Dealer(state, self._placement(vertices[state.operator], plan))
-            for state in self.metadata.states if state.operator in vertices
-        ]  # fmt: skip
+        dealers = self._dealers(plan, level)
         if isinstance(self._store, LocalStore):
             return self._beginnings(plan, level, SlotFiles(self._store.path, tuple(dealers)))
         frames = [self._beginnings(plan, level, None)]
         frames += [self._read_by_spark(dealer, plan.parallelism, shipment) for dealer in dealers]
         return reduce(DataFrame.unionAll, frames)
+
+    def taken_over(self, plan: PhysicalPlan, level: int, slot: int) -> TakenOver:
+        """What one slot begins with."""
+        if not isinstance(self._store, LocalStore):
+            raise Unsupported(
+                "a job that runs in real time cannot begin with a savepoint that is not on a "
+                "mounted file system yet", hint="Set headrace.stream.mode to micro-batch.",
+            )  # fmt: skip
+        files = SlotFiles(self._store.path, tuple(self._dealers(plan, level)))
+        return TakenOver(files, self.metadata.time.changes(plan, level, slot))
+
+    def _dealers(self, plan: PhysicalPlan, level: int) -> list[Dealer]:
+        vertices = {vertex.uid: vertex for vertex in plan.at(level)}
+        return [
+            Dealer(state, self._placement(vertices[state.operator], plan))
+            for state in self.metadata.states if state.operator in vertices
+        ]  # fmt: skip
 
     def _beginnings(self, plan: PhysicalPlan, level: int, files: SlotFiles | None) -> DataFrame:
         """A row for each slot: what it is to know of time, and where its state is, if in files.

@@ -1,0 +1,154 @@
+"""The operators of one level in a task that flows.
+
+Time moves on between records: whoever reads says how far it has come, those behind an exchange hear
+of it from each of their senders, and the least of them counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar
+
+from headrace.core.operator import MAX_TIMESTAMP
+from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.event_time import ANY_SPLIT
+from headrace.runtime.level_task import COUNTS, DriverItem, LevelTask, Row, fed_by
+from headrace.runtime.vertex_task import VertexTask
+
+
+class FlowingLevel(LevelTask):
+    """A LevelTask whose input does not come in micro-batches."""
+
+    flows: ClassVar[bool] = True
+
+    def __init__(
+        self, plan: PhysicalPlan, level: int, subtask: int, clock: Callable[[], int], *,
+        tell: Callable[[DriverItem], None], source: int | None = None,
+        files: Mapping[str, str] | None = None,
+    ):  # fmt: skip
+        """`tell`: the way to the driver."""
+        self._said: dict[int, tuple[int, bool]] = {}
+        """Of each origin read here: what was said of it last, its time and whether it is idle."""
+        super().__init__(
+            plan, level, subtask, clock, source=source, logged=level > 0, files=files, tell=tell
+        )
+
+    def expect_senders(self, tasks_of: Mapping[int, int]) -> None:
+        """Nobody's time moves on before all have reported who will; `tasks_of`: by source, how
+        many tasks read it."""
+        channels: dict[int, list[str]] = {}
+        for origin in self.plan.vertices.values():
+            if origin.level >= self.level or origin.id not in _origins(self.plan):
+                continue
+            channels[origin.id] = self._senders(origin, tasks_of)
+        self.time.expect_only(channels)
+
+    def _senders(self, origin: Vertex, tasks_of: Mapping[int, int]) -> list[str]:
+        """The channels by which this task hears of an origin."""
+        if origin.level == 0 and self.level == 1:
+            return [
+                _source_channel(source, number)
+                for source, count in tasks_of.items()
+                if any(vertex.id == origin.id for vertex in fed_by(self.plan, source))
+                for number in range(count)
+            ]
+        senders = self.plan.parallelism
+        if origin.level == self.level - 1:
+            senders = min(origin.parallelism, senders)
+        return [f"#{sender}" for sender in range(senders)]
+
+    def move_time(self) -> None:
+        """Report how far time has come by what was read or received here."""
+        self.time.look_at_clock()
+        for task in self._timekeepers():
+            if self.level == 0 or self.subtask < task.vertex.parallelism:
+                self._report_time(task)
+
+    def _report_time(self, task: VertexTask) -> None:
+        id = task.vertex.id
+        if self.level:
+            self._pass_mark({id: {self._channel(""): self._report_behind_exchange(task)}})
+            return
+        self._hear({id: {split: self._progress(task, split) for split in task.reported}})
+        told = watermark, idle = self._progress_of_source(id)
+        if self._said.get(id) != told:
+            self._said[id] = told
+            now = max(1, self.time.now)
+            self._outbox.mark({id: {self._channel(""): (watermark, -now if idle else now)}})
+
+    def _progress_of_source(self, origin: int) -> tuple[int, bool]:
+        """What this task says of an origin; one that has nothing to read holds nobody back."""
+        watermark, idle = self.time.of_origin(origin)
+        if watermark == MAX_TIMESTAMP and not self._final:
+            return self.time.reached(origin), True
+        return watermark, idle or not self.time.knows_any(origin)
+
+    def end_round(self) -> Iterator[Row]:
+        """Operators give what they hold back, and everything goes out."""
+        for task in self.tasks.values():
+            task.end_round()
+            yield from self._outbox.take_full()
+        yield from self._outbox.take_waiting()
+
+    def end_epoch(self) -> Iterator[Row]:
+        """All that was received is about to become part of a checkpoint."""
+        for task in self.tasks.values():
+            task.end_batch(snapshot=True)
+            yield from self._outbox.take_full()
+        self._keep_clocks()
+        yield from self._outbox.take_waiting()
+
+    def begin_epoch(self, checkpoint: int, attempt: int) -> None:
+        """What comes now will be part of that checkpoint."""
+        for task in self.tasks.values():
+            task.begin_epoch(checkpoint, attempt)
+
+    def initialize(self, restored: int | None) -> None:
+        """State is as that checkpoint left it: records may come."""
+        for task in self.tasks.values():
+            task.initialize(restored is not None, restored)
+
+    def complete(self, checkpoint: int) -> None:
+        """A checkpoint is durable."""
+        for task in self.tasks.values():
+            task.complete(checkpoint)
+
+    def end_input(self) -> Iterator[Row]:
+        """No record will come any more: time comes to its end, and so do the operators."""
+        self._final = True
+        self.time.look_at_clock()
+        for task in self._timekeepers():
+            if self.level == 0:
+                for split in task.reported or (ANY_SPLIT,):
+                    task.split = split
+                    task.report_watermark(MAX_TIMESTAMP)
+            self._report_time(task)
+        for task in self.tasks.values():
+            task.advance_watermark(MAX_TIMESTAMP)
+            if self.plan.batch:
+                task.stop_clock()
+            task.finish()
+            yield from self._outbox.take_full()
+        yield from self._outbox.take_waiting()
+
+    def counts(self) -> Iterator[DriverItem]:
+        """What the operators have counted, for the driver."""
+        for task in self.tasks.values():
+            counts = {"incarnation": self._incarnation, **task.counts()}
+            yield task.vertex.id, self.subtask, COUNTS, counts
+
+    def _mark(self, task: VertexTask) -> None:
+        self._report_time(task)
+
+    def _channel(self, split: str) -> str:
+        if self._source is not None:
+            return _source_channel(self._source, self.subtask)
+        return super()._channel(split)
+
+
+def _source_channel(source: int, number: int) -> str:
+    return f"#{source}:{number}"
+
+
+def _origins(plan: PhysicalPlan) -> set[int]:
+    return {origin for vertex in plan.vertices.values() for origin in vertex.watermark_origins}

@@ -1,0 +1,189 @@
+"""Jobs in real time, all in one program: it needs more slots than the session of the other tests.
+
+python -m tests.spark.real_time_jobs <folder> <job> …
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from headrace.common import Configuration, Encoder, Types, WatermarkStrategy
+from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
+from headrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from headrace.datastream.connectors import FileSink, RollingPolicy
+from headrace.datastream.state import ValueStateDescriptor
+from headrace.errors import HeadraceError
+from tests.spark.conftest import visible
+
+KEYS = 10
+_PAIR = Types.TUPLE([Types.INT(), Types.LONG()])
+REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
+
+
+class Ticking(Source[Any]):
+    """Numbers that come one after the other, some thousand in a second, from two splits."""
+
+    def __init__(self, limit: int | None, rate: int = 4000):
+        self.limit, self.rate = limit, rate
+
+    def boundedness(self) -> Boundedness:
+        endless = self.limit is None
+        return Boundedness.CONTINUOUS_UNBOUNDED if endless else Boundedness.BOUNDED
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return _Ticks(self.limit, self.rate)
+
+    def create_reader(self) -> SplitReader[Any]:
+        return _Numbers()
+
+
+class _Ticks(SplitEnumerator):
+    positions_count_records = True
+
+    def __init__(self, limit: int | None, rate: int):
+        self._limit, self._rate = limit, rate
+        self._began = time.monotonic()
+        self._first: dict[str, Any] = {}
+
+    def splits(self) -> list[Split]:
+        return [Split("even", 0), Split("odd", 1)]
+
+    def latest_position(self, split: Split, start: Any) -> Any:
+        if self._limit is not None:
+            return self._limit
+        first = self._first.setdefault(split.id, start)
+        return max(start, first + int((time.monotonic() - self._began) * self._rate))
+
+
+class _Numbers(SplitReader[Any]):
+    def read(self, split: Split, start: Any, end: Any) -> Iterable[Any]:
+        return [(2 * number + split.info) % KEYS for number in range(start, end)]
+
+
+class Count(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Any:
+        count = (self._count.value() or 0) + 1
+        self._count.update(count)
+        yield ctx.get_current_key(), count
+
+
+def environment(folder: Path, mode: str, parallelism: int = 2, **options: str) -> Any:
+    settings = Configuration()
+    settings.set_string("headrace.stream.mode", mode)
+    settings.set_string("execution.checkpointing.dir", str(folder / "checkpoints"))
+    for key, value in options.items():
+        settings.set_string(key.replace("__", "-").replace("_", "."), value)
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
+    env.set_parallelism(parallelism)
+    env.enable_checkpointing(100)
+    return env
+
+
+def build(env: StreamExecutionEnvironment, folder: Path, source: Source[Any]) -> None:
+    """Counts by key, and counts of those by half, into files."""
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "ticks").uid("ticks")
+    once = numbers.key_by(lambda number: number).process(Count(), _PAIR).uid("once")
+    twice = once.key_by(lambda pair: pair[0] % 2).process(Count(), _PAIR).uid("twice")
+    for name, counts in (("once", once), ("twice", twice)):
+        lines = counts.map(lambda pair: f"{pair[0]} {pair[1]}", Types.STRING()).uid(f"{name}-text")
+        sink = FileSink.for_row_format(str(folder / name), Encoder.simple_string_encoder())
+        sink = sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+        lines.sink_to(sink.build()).uid(f"{name}-files")
+
+
+def is_exact(folder: Path) -> dict[str, Any]:
+    """Each key's counts go from one to its number of records, each exactly once."""
+    found: dict[str, Any] = {}
+    for name in ("once", "twice"):
+        lines = [line for file in visible(folder / name) for line in file.read_text().splitlines()]
+        counts: dict[str, list[int]] = {}
+        for line in lines:
+            key, count = line.split()
+            counts.setdefault(key, []).append(int(count))
+        found[name] = sum(map(len, counts.values()))
+        found[f"{name} exact"] = all(
+            sorted(each) == list(range(1, len(each) + 1)) for each in counts.values()
+        )
+    return found
+
+
+def to_the_end(folder: Path) -> dict[str, Any]:
+    """A source that ends: everything is counted, and the job comes to its end."""
+    env = environment(folder, REAL_TIME)
+    build(env, folder, Ticking(3000))
+    env.execute("to the end")
+    return is_exact(folder)
+
+
+def moved_about(folder: Path) -> dict[str, Any]:
+    """One folder, one job: at another parallelism each time, and in both modes."""
+    lives = [(REAL_TIME, 2), (REAL_TIME, 3), (MICRO_BATCH, 1), (REAL_TIME, 2)]
+    for mode, parallelism in lives:
+        env = environment(folder, mode, parallelism)
+        build(env, folder, Ticking(None))
+        client = env.execute_async("moved about")
+        _wait_for_checkpoints(client, 3)
+        client.cancel().result()
+        time.sleep(0.1)
+    return is_exact(folder)
+
+
+def saved(folder: Path) -> dict[str, Any]:
+    """A savepoint while it runs, one to stop with, and a start from it in another folder."""
+    env = environment(folder, REAL_TIME)
+    build(env, folder, Ticking(None))
+    client = env.execute_async("saved")
+    aside = client.trigger_savepoint(str(folder / "savepoints")).result()
+    stopped = client.stop_with_savepoint(False, str(folder / "savepoints")).result()
+    before = is_exact(folder)
+    env = environment(folder / "other", REAL_TIME, 1, execution_state__recovery_path=stopped)
+    build(env, folder, Ticking(None))
+    client = env.execute_async("resumed")
+    _wait_for_checkpoints(client, 2)
+    client.stop_with_savepoint(True, str(folder / "savepoints")).result()
+    return {"aside": Path(aside).name, "before": before, "after": is_exact(folder)}
+
+
+def failing(folder: Path) -> dict[str, Any]:
+    """A function that fails is told with its line, by whichever task it fails in."""
+    env = environment(folder, REAL_TIME, restart__strategy_type="none")
+    numbers = env.from_source(Ticking(2000), WatermarkStrategy.no_watermarks(), "ticks")
+    numbers.key_by(lambda number: number).map(lambda number: 1 // (number - 3)).print()
+    try:
+        env.execute("failing")
+    except HeadraceError as error:
+        return {"error": str(error)}
+    return {}
+
+
+def _wait_for_checkpoints(client: Any, count: int) -> None:
+    deadline = time.monotonic() + 120
+    while client.get_checkpoints().counts().completed < count:
+        if time.monotonic() > deadline:
+            raise TimeoutError(client.get_checkpoints().to_json())
+        time.sleep(0.05)
+
+
+JOBS = {job.__name__: job for job in (to_the_end, moved_about, saved, failing)}
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    for name in sys.argv[2:]:
+        (folder / name).mkdir()
+        began = time.monotonic()
+        result = JOBS[name](folder / name)
+        result["seconds"] = round(time.monotonic() - began, 1)
+        (folder / f"{name}.json").write_text(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

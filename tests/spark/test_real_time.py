@@ -1,0 +1,80 @@
+"""Jobs whose tasks run on and on, in Spark's real-time mode: exactly once, whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.spark.kill_jobs import check_nothing_wrong_yet, check_output, prepared, run
+from tests.spark.real_time_jobs import JOBS
+
+REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time"}
+KILLED_AT = (
+    "barrier-injected@2", "barrier-aligned@5", "snapshot-taken@8", "state-files.after@11",
+    "metadata.before@14", "metadata.after@17", "sink-commit.before@20",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What came of all jobs, in one program of their own."""
+    folder = tmp_path_factory.mktemp("real-time")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.spark.real_time_jobs", str(folder), *JOBS], cwd=ROOT,
+        text=True, capture_output=True, timeout=600, check=False, env={**os.environ},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    found = {name: json.loads((folder / f"{name}.json").read_text()) for name in JOBS}
+    return {**found, "stderr": done.stderr}
+
+
+def test_a_source_that_ends(results):
+    found = results["to_the_end"]
+    assert (found["once"], found["twice"]) == (6000, 6000)
+    assert found["once exact"]
+    assert found["twice exact"]
+
+
+def test_one_folder_at_any_parallelism_and_in_both_modes(results):
+    found = results["moved_about"]
+    assert found["once"] == found["twice"] > 0
+    assert found["once exact"]
+    assert found["twice exact"]
+
+
+def test_savepoints(results):
+    found = results["saved"]
+    assert found["aside"].startswith("savepoint-")
+    assert found["before"]["once exact"]
+    assert found["before"]["twice exact"]
+    assert found["after"]["once exact"]
+    assert found["after"]["twice exact"]
+    assert found["after"]["once"] == found["after"]["twice"] > found["before"]["once"]
+
+
+def test_a_function_that_fails_is_told_with_its_line(results):
+    error = results["failing"]["error"]
+    assert "ZeroDivisionError" in error
+    assert "real_time_jobs.py" in error
+    assert "Traceback" not in results["stderr"]
+
+
+@pytest.mark.slow
+def test_killed_at_every_step_the_output_is_exact(tmp_path: Path):
+    folder, batches = prepared(tmp_path / "job"), 60
+    for number, point in enumerate(KILLED_AT):
+        mark = str(folder / f"died-{number}")
+        ended = run(folder, batches, **REAL_TIME, HEADRACE_CRASH_AT=point, HEADRACE_CRASH_MARK=mark)
+        assert ended.returncode == -signal.SIGKILL, (point, ended.stdout, ended.stderr[-3000:])
+        check_nothing_wrong_yet(folder, batches)
+    ended = run(folder, batches, **REAL_TIME)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    check_output(folder, batches)
