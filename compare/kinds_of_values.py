@@ -13,10 +13,14 @@ class Kind:
     values: tuple[str, ...]
 
     def source(self) -> str:
-        """A table `t`: numbers `n`, and `v` with the values and NULL."""
+        """A table `t`: numbers `n`, and `v` with the values and NULL, which no planner knows.
+
+        What Flink's planner computes of constants may differ from what a job computes of rows.
+        """
         values = (*self.values, "NULL")
         rows = [f"({number}, CAST({v} AS {self.sql}))" for number, v in enumerate(values, 10)]
-        return f"(VALUES {', '.join(rows)}) AS t (n, v)"
+        constants = f"(VALUES {', '.join(rows)}) AS constants (n, v)"
+        return f"(SELECT n, CASE WHEN RAND() < 2 THEN v END AS v FROM {constants}) AS t"
 
 
 NUMBERS = (
