@@ -39,7 +39,9 @@ def combined(
             flat += branch.inputs
         else:
             flat.append(branch)
-    return SetOperation(schema=schema, kind=kind, all=all, branches=tuple(flat))
+    return SetOperation(
+        schema=schema, kind=kind, all=all, branches=tuple(flat), written=branches[0].written
+    )
 
 
 def _with_types(relation: Relation, types: Sequence[lt.LogicalType]) -> Relation:

@@ -10,7 +10,9 @@ from headrace.core.expressions import AggregateCall, Expression, SortKey
 from headrace.graph.relations import Insert, LookupJoin, Relation, Scan, Values, Window
 from headrace.plan.relational.changelog import Traits
 
-_NOT_SHOWN = frozenset({"schema", "hints", "input", "left", "right", "branches", "settings"})
+_NOT_SHOWN = frozenset(
+    {"schema", "hints", "written", "input", "left", "right", "branches", "settings"}
+)
 _QUIET = frozenset({"source", "sink", "stream", "converter", "accepted"})
 
 
