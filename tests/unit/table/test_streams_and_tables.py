@@ -53,6 +53,18 @@ def test_columns_follow_the_streams_type(env: StreamTableEnvironment) -> None:
     assert list(named.relation.names) == ["n"]
 
 
+def test_a_table_that_was_a_stream_has_its_types_again(env: StreamTableEnvironment) -> None:
+    table = env.sql_query(
+        "SELECT CAST('2020-02-29 12:34:56.789' AS TIMESTAMP(3)) AS t, CAST(1.5 AS DECIMAL(10, 2)) d,"
+        " CAST('abc' AS CHAR(3)) AS c, INTERVAL '1' DAY AS i"
+    )
+    back = env.from_data_stream(env.to_data_stream(table).filter(lambda row: True))
+    assert str(back.get_resolved_schema()) == str(table.get_resolved_schema())
+    assert (
+        changes_of(back) == changes_of(table) == ["+I[2020-02-29T12:34:56.789, 1.50, abc, PT24H]"]
+    )
+
+
 def test_columns_by_expressions(env: StreamTableEnvironment) -> None:
     chosen = env.from_data_stream(pairs(env, Row("a", 1)), col("v"), col("k").alias("key"))
     assert changes_of(chosen) == ["+I[1, a]"]

@@ -141,6 +141,23 @@ def test_times_of_day_in_a_data_frame_become_a_column() -> None:
     assert changes_of(env.from_pandas(frame, typed)) == ["+I[01:02:03]", "+I[null]"]
 
 
+@pytest.mark.parametrize(
+    ("column", "error", "hint"),
+    [
+        (pd.Series(["a", "b"], dtype="category"), TypeError, "astype"),
+        (pd.Series([datetime.timedelta(1)]), TypeError, "astype"),
+        (pd.Series([1, "a"]), ValueError, "DataTypes.ROW"),
+    ],
+)
+def test_columns_of_a_data_frame_that_no_type_fits(
+    column: Any, error: type[Exception], hint: str
+) -> None:
+    with pytest.raises(error) as caught:
+        table_environment().from_pandas(pd.DataFrame({"c": column}))
+    assert isinstance(caught.value, HeadraceError)
+    assert hint in str(caught.value.hint)
+
+
 def test_instants_reach_functions_as_times_in_the_sessions_zone() -> None:
     table = table_of("TIMESTAMP_LTZ(3)", datetime.datetime(2024, 1, 1, 0, 0, 1))
     shown = udf(lambda given: given.isoformat(), result_type=DataTypes.STRING())
