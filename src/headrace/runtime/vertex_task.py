@@ -30,6 +30,7 @@ from headrace.runtime.subtask_state import (
     UNION_PREFIX,
     SubtaskState,
 )
+from headrace.runtime.waiting_input import WaitingInput
 
 Receiver = Callable[[Batch], None]
 Stamps = list[int | None]
@@ -61,6 +62,7 @@ class VertexTask:
         """For each split, how far the operator says time has come."""
         self.heard: dict[str, int] = {}
         """For each split, when it last had records; negative when it was said to be idle then."""
+        self.waiting: WaitingInput | None = None
         self.on_watermark: Callable[[VertexTask], None] | None = None
         """Called when the operator reports a watermark, where that must not wait."""
         self.metrics = MetricGroup()
@@ -177,6 +179,19 @@ class VertexTask:
             self._guarded(self.operator.open, self)
 
     def receive(self, side: int, batch: Batch) -> None:
+        if self.waiting is not None and side in self.waiting.sides:
+            self.waiting.add(side, batch)
+        else:
+            self._process(side, batch)
+
+    def release(self) -> Iterator[None]:
+        """Process what has waited, part by part: the rest of the input has been read."""
+        if self.waiting is not None:
+            for side, batch in self.waiting.take():
+                self._process(side, batch)
+                yield
+
+    def _process(self, side: int, batch: Batch) -> None:
         self.records_in += len(batch.values)
         if self.operator.makes_watermarks and batch.values:
             self.report_idle(False)
@@ -206,7 +221,8 @@ class VertexTask:
         if due is None or due > upto:
             return
         queue = self.timers
-        timers = (queue.due_before if self.operator.timers_wait else queue.due)(domain, upto)
+        take = queue.due_in_rounds if self.operator.timers_in_rounds else queue.due
+        timers = take(domain, upto)
         more = True
         while more:
             self._held = ([], [])
