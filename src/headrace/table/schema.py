@@ -39,7 +39,7 @@ class _Declared:
     def __str__(self) -> str:
         if self.computed is not None:
             return f"`{self.name}` AS [{self.computed}]"
-        text = f"`{self.name}` [{self.said}]"
+        text = f"`{self.name}` {self.said}"
         if self.metadata is not None:
             text += (
                 " METADATA" if self.metadata == self.name else f" METADATA FROM '{self.metadata}'"
@@ -199,8 +199,9 @@ def _keyed(type: LogicalType | None, in_key: bool) -> LogicalType:
 
 
 def _typed(given: str | DataType) -> tuple[LogicalType, str]:
+    """A type, and how it is shown: in brackets as long as it is only a text, as in Flink."""
     type = logical_type_of(given)
-    return type, given if isinstance(given, str) else str(type)
+    return type, f"[{given}]" if isinstance(given, str) else str(type)
 
 
 def _text(given: Any) -> str:
