@@ -14,6 +14,7 @@ from headrace.datastream.functions import ProcessWindowFunction
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.window import (
     EventTimeSessionWindows,
+    GlobalWindows,
     Trigger,
     TriggerResult,
     TumblingEventTimeWindows,
@@ -180,6 +181,36 @@ def test_timers_of_a_trigger_that_timers_set_come_after_the_end_of_the_window_if
         assert harness.take_outputs() == [(0, 5000, [1])] * 2
 
 
+class RingsByTheClock(EverySecond):
+    """A timer of processing time that sets one for the past, one for later, and deletes one."""
+
+    def on_element(self, element, timestamp, window, ctx):
+        ctx.register_processing_time_timer(1000)
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(self, time, window, ctx):
+        if time == 1000:
+            for other in (-5, 1060, 1090):
+                ctx.register_processing_time_timer(other)
+            ctx.delete_processing_time_timer(1090)
+        return TriggerResult.FIRE
+
+
+def test_timers_of_a_trigger_by_the_clock_set_others_for_the_past_and_for_later():
+    def build(stream):
+        keyed = stream.key_by(lambda value: "k", key_type=Types.STRING())
+        windowed = keyed.window(GlobalWindows.create())
+        return windowed.trigger(RingsByTheClock()).process(Held())
+
+    with OperatorHarness(build, processing_time=900) as harness:
+        harness.send(1)
+        fired = []
+        for now in (1000, 1050, 1060, 1100):
+            harness.advance_processing_time(now)
+            fired.append(len(harness.take_outputs()))
+        assert fired == [2, 0, 1, 0]
+
+
 # Before 1970.
 
 
@@ -202,6 +233,11 @@ def test_timers_may_be_set_for_any_time():
             (MIN_TIMESTAMP, MIN_TIMESTAMP, -1), (-2500, -2500, -1), (-1, -1, -1),
             (0, 0, 1), (1, 1, 1), (MAX_TIMESTAMP, MAX_TIMESTAMP, MAX_TIMESTAMP),
         ]  # fmt: skip
+
+
+class Held(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        yield list(elements)
 
 
 class Spans(ProcessWindowFunction):
