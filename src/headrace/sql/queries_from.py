@@ -127,6 +127,8 @@ def _aliased(relation: Relation, name: tuple[str, ...], node: exp.Expr) -> _Sour
     if alias is None:
         return relation, Scope.of(relation, *name)
     names = [each.name for each in alias.args.get("columns") or ()]
+    if not names and len(relation.schema) == 1 and isinstance(node.this, exp.Values):
+        names = [alias.name]  # as in Flink, the only column of VALUES is called like the table
     if names:
         if len(names) != len(relation.schema):
             raise InvalidQuery(
