@@ -42,6 +42,8 @@ class VertexTask:
     """Implements the operator's Context and drives the operator."""
 
     FIRED_AT_ONCE = 4096
+    waiting: WaitingInput | None = None
+    """Input that is processed when all other input has been."""
 
     def __init__(
         self, vertex: Vertex, operator: Operator, task: TaskInfo, state: SubtaskState,
@@ -62,7 +64,6 @@ class VertexTask:
         """For each split, how far the operator says time has come."""
         self.heard: dict[str, int] = {}
         """For each split, when it last had records; negative when it was said to be idle then."""
-        self.waiting: WaitingInput | None = None
         self.on_watermark: Callable[[VertexTask], None] | None = None
         """Called when the operator reports a watermark, where that must not wait."""
         self.metrics = MetricGroup()
