@@ -9,7 +9,7 @@ from typing import Any
 from headrace.core.logical_types import Field
 from headrace.core.table_connector import CatalogTable, TableColumn
 from headrace.core.table_connector import TableSchema as DeclaredSchema
-from headrace.errors import InvalidArgument
+from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin
 from headrace.sql import catalog as sc
 from headrace.table.object_names import require_name
@@ -98,8 +98,7 @@ class CatalogBaseTable:
         if schema.watermark is not None:
             builder.watermark(schema.watermark.column, schema.watermark.expression)
         if schema.primary_key is not None:
-            name = schema.primary_key_name or "PK_" + "_".join(schema.primary_key)
-            builder.primary_key_named(name, *schema.primary_key)
+            builder.primary_key_named(schema.primary_key_name, *schema.primary_key)
         return builder.build()
 
     def get_comment(self) -> str:
@@ -155,6 +154,11 @@ class CatalogPartitionSpec:
     """Which partition is meant: a value for each partition column."""
 
     def __init__(self, partition_spec: Mapping[str, str]) -> None:
+        if not isinstance(partition_spec, Mapping):
+            raise TypeMismatch(
+                f"a partition is told by a dict of columns and values, not {partition_spec!r}",
+                origin=calling_origin(),
+            )
         self._values = dict(partition_spec)
 
     def get_partition_spec(self) -> dict[str, str]:

@@ -66,9 +66,9 @@ class Schema:
             lines.append(f"WATERMARK FOR `{self.watermark_of[0]}` AS [{self.watermark_of[1]}]")
         if self.key is not None:
             name, columns = self.key
-            before = "" if name is None else f"CONSTRAINT `{name}` "
+            name = name or "PK_" + "_".join(columns)
             listed = ", ".join(f"`{column}`" for column in columns)
-            lines.append(f"{before}PRIMARY KEY ({listed}) NOT ENFORCED")
+            lines.append(f"CONSTRAINT `{name}` PRIMARY KEY ({listed}) NOT ENFORCED")
         return "(\n" + ",\n".join(f"  {line}" for line in lines) + "\n)"
 
     def __eq__(self, other: object) -> bool:
@@ -167,7 +167,9 @@ class Schema:
         def primary_key(self, *column_names: str) -> Schema.Builder:
             return self._with_key(None, column_names)
 
-        def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
+        def primary_key_named(
+            self, constraint_name: str | None, *column_names: str
+        ) -> Schema.Builder:
             return self._with_key(constraint_name, column_names)
 
         def _with_key(self, name: str | None, columns: tuple[str, ...]) -> Schema.Builder:

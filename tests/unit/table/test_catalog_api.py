@@ -225,6 +225,8 @@ def test_what_is_described_is_what_flink_describes(catalog: Catalog) -> None:
     for wrong in (("", "Python"), ("m.f", "Cobol")):
         with pytest.raises(errors.InvalidArgument):
             CatalogFunction.create_instance(*wrong)
+    with pytest.raises(TypeError, match="told by a dict"):
+        CatalogPartitionSpec([("a", "1")])  # type: ignore[arg-type]
     partition = CatalogPartition.create_instance({}, "said")
     assert (partition.get_comment(), partition.get_description()) == ("said", None)
     assert catalog.get_table(VIEW).get_comment() == ""

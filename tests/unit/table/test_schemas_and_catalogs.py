@@ -39,7 +39,7 @@ def test_a_schema_shows_what_was_declared() -> None:
         "(\n  `a` INT NOT NULL,\n  `b` AS [(`a` + 1)],\n"
         "  `m` [STRING] METADATA FROM 'key' VIRTUAL,\n  `ts` [TIMESTAMP(3)],\n"
         "  WATERMARK FOR `ts` AS [(`ts` - INTERVAL '3.000' SECOND)],\n"
-        "  PRIMARY KEY (`a`) NOT ENFORCED\n)"
+        "  CONSTRAINT `PK_a` PRIMARY KEY (`a`) NOT ENFORCED\n)"
     )
     assert Schema.new_builder().from_schema(schema).build() == schema
 
