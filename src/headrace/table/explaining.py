@@ -26,8 +26,9 @@ def explained(relations: Sequence[Relation], execution: Execution, *, advice: bo
         except NotNative as reason:
             choice.reasons.append(str(reason))
     parts = [abstract_syntax_tree(relation) for relation in relations]
-    for each in optimized:
-        parts.append(physical_plan(each, annotated(each, final=final), advice=advice))
+    parts += [
+        physical_plan(each, annotated(each, final=final), advice=advice) for each in optimized
+    ]
     parts.append("== Physical Execution Plan ==")
     if native:
         return "\n".join([*parts, *native])

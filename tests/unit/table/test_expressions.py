@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 import pytest
 
-from headrace.errors import HeadraceError, InvalidQuery, TypeMismatch
+from headrace.errors import HeadraceError, InvalidQuery, TypeMismatch, UnfitValue
 from headrace.table import DataTypes
 from headrace.table.expression import (
     Expression,
@@ -330,6 +330,12 @@ def test_errors_name_the_line() -> None:
         table.select(col("a") + array(1))
     with pytest.raises(TypeMismatch, match=r"col\('a'\)"):
         table.select("a")  # type: ignore[arg-type]
+
+
+def test_a_literal_fits_the_type_it_is_given() -> None:
+    with pytest.raises(UnfitValue, match="the literal is TINYINT, which cannot hold 300") as caught:
+        lit(300, DataTypes.TINYINT().not_null())
+    assert "test_expressions.py" in str(caught.value)
 
 
 @pytest.mark.parametrize(
