@@ -39,13 +39,10 @@ class _Declared:
     def __str__(self) -> str:
         if self.computed is not None:
             return f"`{self.name}` AS [{self.computed}]"
-        text = f"`{self.name}` {self.said}"
-        if self.metadata is not None:
-            text += (
-                " METADATA" if self.metadata == self.name else f" METADATA FROM '{self.metadata}'"
-            )
-            text += " VIRTUAL" if self.virtual else ""
-        return text
+        if self.metadata is None:
+            return f"`{self.name}` {self.said}"
+        source = "" if self.metadata == self.name else f" FROM '{self.metadata}'"
+        return f"`{self.name}` METADATA{source}{' VIRTUAL' if self.virtual else ''}"
 
 
 class Schema:
@@ -72,7 +69,12 @@ class Schema:
         return "(\n" + ",\n".join(f"  {line}" for line in lines) + "\n)"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and str(self) == str(other)
+        # Of metadata the text does not show the type.
+        return (
+            isinstance(other, Schema)
+            and str(self) == str(other)
+            and [each.said for each in self.columns] == [each.said for each in other.columns]
+        )
 
     def __hash__(self) -> int:
         return hash(str(self))
