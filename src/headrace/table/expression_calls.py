@@ -48,8 +48,6 @@ _BARE = frozenset({"EXTRACT", "FLOOR_TO", "CEIL_TO", "TIMESTAMPDIFF", "$RANGE"})
 """Functions that take units or names, which are no texts."""
 _WORDS_AFTER = {"IS_JSON": 1, "JSON_EXISTS": 2, "JSON_QUERY": 2, "JSON_VALUE": 2}
 """Functions whose further texts are words of Flink."""
-_LEFT_OUT = {"IS_JSON": "VALUE", "JSON_EXISTS": "FALSE"}
-"""Words that are not shown when they are the last ones."""
 _WRAPPERS = ("WITHOUT", "CONDITIONAL", "UNCONDITIONAL")
 
 
@@ -101,8 +99,6 @@ def _with_words(name: str, given: list[str]) -> list[str]:
     words = [word[1:-1].replace(" ", "_") if word[0] == "'" else word for word in given[first:]]
     if name == "JSON_QUERY":
         words = [f"{word}_ARRAY" if word in _WRAPPERS else word for word in words]
-    elif words[-1:] == [_LEFT_OUT.get(name)]:
-        words.pop()
     return [*given[:first], *words]
 
 

@@ -370,6 +370,7 @@ def test_a_literal_fits_the_type_it_is_given() -> None:
         (col("a").is_json(), "IS_JSON(a)"),
         (col("a").is_json(JsonType.ARRAY), "IS_JSON(a, ARRAY)"),
         (col("a").json_exists("$.x"), "JSON_EXISTS(a, '$.x')"),
+        (col("a").json_exists("$", JsonExistsOnError.FALSE), "JSON_EXISTS(a, '$', FALSE)"),
         (col("a").json_value("$.x"), "JSON_VALUE(a, '$.x', STRING, NULL, null, NULL, null)"),
         (
             col("a").json_query("$", JsonQueryWrapper.CONDITIONAL_ARRAY, EMPTY, EMPTY),
