@@ -53,7 +53,7 @@ peer: $(PEER)/.installed ## Install PyFlink in its own environment, for comparis
 compare: setup java peer ## Run the same cases on PyFlink and headrace (ARGS="joins" runs some)
 	@$(PY) -m compare $(ARGS)
 
-examples-vs-pyflink: setup java peer ## Run PyFlink's examples on both engines and compare
+examples-vs-pyflink: setup java peer ## Run PyFlink scripts on both engines and compare
 	@$(PY) scripts/compare_examples.py $(PEER_PY) $(VENV)/bin/headrace $(ARGS)
 
 docs: setup ## Write the pages of docs/ that are generated

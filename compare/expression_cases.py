@@ -12,7 +12,7 @@ from compare.packing import by_halves
 if TYPE_CHECKING:
     from pyflink.table import StreamTableEnvironment
 
-ONE_ROW = "(VALUES (1)) AS t (one)"
+ONE_ROW = "(VALUES (1)) AS t (n)"
 
 
 def expressions(

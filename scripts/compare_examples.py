@@ -1,9 +1,10 @@
-"""Run PyFlink's own DataStream examples on PyFlink and on headrace and compare what they print.
+"""Run PyFlink scripts on PyFlink and on headrace and compare what they print.
 
     python scripts/compare_examples.py PEER_PYTHON HEADRACE [EXAMPLE ...]
 
-The examples are read from the PyFlink installed beside PEER_PYTHON. Lines are compared as a
-multiset, without the number of the subtask that printed them.
+The scripts are DataStream examples of the PyFlink installed beside PEER_PYTHON, and those of
+`examples/pyflink/`, called `own/…`. Lines are compared as a multiset, without the number of the
+subtask that printed them.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ EXAMPLES = (
     "windowing/tumbling_time_window",
     "word_count",
 )
+OWN = Path(__file__).resolve().parents[1] / "examples" / "pyflink"
 _QUIETLY = """
 import logging, runpy, sys
 logging.disable(logging.WARNING)
@@ -63,8 +65,10 @@ def main(peer_python: str, headrace: str, *chosen: str) -> int:
     # PyFlink's workers look for `python` on the PATH.
     os.environ["PATH"] = f"{Path(peer_python).absolute().parent}{os.pathsep}{os.environ['PATH']}"
     differing = 0
-    for name in chosen or EXAMPLES:
-        script = str(home / "examples" / "datastream" / f"{name}.py")
+    own = [f"own/{script.stem}" for script in sorted(OWN.glob("*.py"))]
+    for name in chosen or [*EXAMPLES, *own]:
+        folder, file = home / "examples" / "datastream", f"{name}.py"
+        script = str(OWN / file[4:] if name in own else folder / file)
         theirs = printed(peer_python, "-c", _QUIETLY, script)
         found = differences(theirs, printed(headrace, "run", script))
         differing += bool(found)

@@ -24,6 +24,7 @@ _ROW = (
     "(VALUES (TRUE, 1, '1', DATE '2020-01-01', TIMESTAMP '2020-01-01 10:00:00', TIME '10:00:00',"
     " CAST(1.5 AS DOUBLE))) AS t (b, i, s, d, t, ti, f)"
 )
+_HIDDEN = ("TIMESTAMP_LTZ(3)", "INTERVAL DAY TO SECOND(3)")  # PyFlink cannot collect them
 
 
 def cases() -> list[Case]:
@@ -39,16 +40,15 @@ def cases() -> list[Case]:
 
 
 def _pairs(kind: Kind) -> Case:
-    """A value of the type with one of each kind of types, so that its part names both."""
-    left = f"CAST({kind.values[1] if len(kind.values) > 1 else kind.values[0]} AS {kind.sql})"
+    """A value of the type, and NULL, with one of each kind of types."""
+    value = Kind(kind.sql, kind.values[1:2] or kind.values)
     texts = []
     for other in (kind for kind in EVERY if kind.sql in _OTHERS):
-        right = f"CAST({other.values[0]} AS {other.sql})"
-        if other.values[0] == "0":
-            right = f"CAST(2 AS {other.sql})"
-        texts += [f"{left} {operator} {right}" for operator in _OPERATORS]
-        texts.append(f"COALESCE({left}, {right})")
-    return expressions(f"{kind.sql} and others", texts)
+        right = f"CAST({'2' if other.values[0] == '0' else other.values[0]} AS {other.sql})"
+        texts += [f"v {operator} {right}" for operator in _OPERATORS]
+        both = f"COALESCE(v, {right})"
+        texts.append(f"CAST({both} AS STRING)" if other.sql in _HIDDEN else both)
+    return expressions(f"{kind.sql} and others", texts, source=value.source(), by="n")
 
 
 def _values() -> list[Case]:
@@ -61,16 +61,15 @@ def _values() -> list[Case]:
         "tiny and big": "(CAST(1 AS TINYINT)), (CAST(2 AS BIGINT))",
         "float and decimal": "(CAST(1 AS FLOAT)), (1.5)",
         "arrays": "(ARRAY[1]), (ARRAY[1.5])",
-        "rows": "(ROW(1, 'a')), (ROW(2, 'bc'))",
+        "rows": "(1, ROW(1, 'a')), (2, ROW(2, 'bc'))",
         "only null": "(NULL)",
         "boolean and int": "(TRUE), (1)",
     }
-    made = [
-        query(f"VALUES of {n}", f"SELECT * FROM (VALUES {v}) AS t (x)") for n, v in rows.items()
-    ]
+    made = [query(f"VALUES of {n}", f"SELECT * FROM (VALUES {v}) AS t") for n, v in rows.items()]
+    made.append(query("VALUES of ROW", "SELECT * FROM (VALUES (ROW(1, 'a')), (ROW(2, 'bc'))) AS t"))
     union = [
         query(f"UNION of {n}", "SELECT " + " UNION ALL SELECT ".join(v.strip("()").split("), (")))
         for n, v in rows.items()
-        if n not in ("rows", "only null")
+        if n not in ("rows", "only null", "tiny and big")
     ]
     return [*made, *union]

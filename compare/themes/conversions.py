@@ -22,6 +22,7 @@ def cases() -> list[Case]:
     return [
         Case("every type to pandas", _each_kind(_to_pandas), core=True),
         Case("every type to a stream", _each_kind(_to_stream)),
+        Case("every type to a stream and back", _each_kind(_to_stream_and_back)),
         *(Case(f"{name} from pandas", _from_pandas(name)) for name in frames()),
         Case("elements", _each_value(_from_elements)),
         Case("elements with a type", _each_value(_with_type)),
@@ -185,6 +186,20 @@ def _to_stream(session: Session, kinds: Sequence[Kind]) -> list[Any]:
     with tables.to_data_stream(_table_of(tables, kinds)).execute_and_collect() as records:
         rows = sorted((list(record) for record in records), key=lambda row: row[0])
     return [[describe(row[number + 1]) for row in rows] for number in range(len(kinds))]
+
+
+def _to_stream_and_back(session: Session, kinds: Sequence[Kind]) -> list[Any]:
+    tables = session.tables()
+    back = tables.from_data_stream(tables.to_data_stream(_table_of(tables, kinds)))
+    shown = back.get_resolved_schema().get_column_data_types()
+    texts = ", ".join(f"CAST(c{number} AS STRING)" for number in range(len(kinds)))
+    tables.create_temporary_view("back", back)
+    with tables.sql_query(f"SELECT n, {texts} FROM back").execute().collect() as found:
+        rows = sorted((list(row) for row in found), key=lambda row: row[0])
+    return [
+        [repr(shown[number + 1]), *(describe(row[number + 1]) for row in rows)]
+        for number in range(len(kinds))
+    ]
 
 
 def _each_value(

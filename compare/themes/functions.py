@@ -18,7 +18,7 @@ def cases() -> list[Case]:
     found = []
     for name, lines in read_texts("functions").items():
         texts = [text for line in lines for text in _with_units(line)]
-        found.append(expressions(name, texts, core=True))
+        found.append(expressions(name, texts, core=name != "failures"))
         found.append(expressions(f"{name} in batch mode", texts, setting=batch))
     return found
 

@@ -88,7 +88,7 @@ def _ask(session: Session, tables: StreamTableEnvironment, kinds: Iterable[Kind]
         calls += [
             f"tell(CAST({value} AS {kind.sql})) AS c{number}_{i}" for i, value in enumerate(values)
         ]
-    result = tables.execute_sql(f"SELECT {', '.join(calls)} FROM (VALUES (1)) AS t (one)")
+    result = tables.execute_sql(f"SELECT {', '.join(calls)} FROM (VALUES (1)) AS t (n)")
     with session.running(), result.collect() as rows:
         told = list(next(iter(rows)))
     return {kind.sql: told[2 * n : 2 * n + 2] for n, kind in enumerate(kinds)}
@@ -150,7 +150,7 @@ def _returned(name: str) -> Callable[[Session], Outcome]:
         answer = _Answer(name)
         function = udf(lambda value: answer(value), result_type=kind)
         tables.create_temporary_function("f", function)
-        query = "SELECT f(one) AS x FROM (VALUES (1)) AS t (one)"
+        query = "SELECT f(n) AS x FROM (VALUES (1)) AS t (n)"
         return result_of(session, tables.execute_sql(query))
 
     return run

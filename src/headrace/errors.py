@@ -3,6 +3,7 @@
 HeadraceError
 ├── InvalidArgument        (ValueError)   an argument no job could use
 ├── TypeMismatch           (TypeError)    a value or function of the wrong kind
+│   └── UnfitValue         (ValueError)   a value of the right kind that its type cannot hold
 ├── InvalidQuery           (ValueError)   SQL or a Table API expression without a meaning
 ├── InvalidGraph           the program's graph cannot be run as it stands
 ├── NotSerializable        a function or value that cannot travel to a worker
@@ -82,6 +83,10 @@ class InvalidArgument(HeadraceError, ValueError):
 
 class TypeMismatch(HeadraceError, TypeError):
     code = "type-mismatch"
+
+
+class UnfitValue(TypeMismatch, ValueError):
+    """As in PyFlink a ValueError; other faults of a value are TypeErrors."""
 
 
 class InvalidGraph(HeadraceError):

@@ -1,7 +1,12 @@
-"""PyFlink's own examples, unmodified, print here what they print there."""
+"""PyFlink scripts, unmodified, print here what they print there.
+
+They are PyFlink's own examples, if they can be had, and those of `examples/pyflink/`, whose last
+lines say what PyFlink prints. All run in one process, for a Spark costs seconds to start.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -11,8 +16,11 @@ import sys
 import zipfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.spark.test_examples import promised
 
 FLINK = "apache-flink==2.3.0"
 FOLDER = "pyflink/examples"
@@ -64,10 +72,18 @@ def words(text: str) -> Counter[str]:
     return Counter(_SUBTASK.sub("", line) for line in text.splitlines())
 
 
+OWN = sorted((Path(__file__).resolve().parents[2] / "examples" / "pyflink").glob("*.py"))
+
+
+def recorded_outputs(repository: Path) -> Path:
+    """Where it is kept what PyFlink's examples print under PyFlink."""
+    return repository.parent / "shared" / "conformance" / "pyflink_examples"
+
+
 @pytest.fixture(scope="module")
 def recorded(repository: Path) -> Path:
     """What the examples print under PyFlink."""
-    folder = repository.parent / "shared" / "conformance" / "pyflink_examples"
+    folder = recorded_outputs(repository)
     if not folder.is_dir():
         pytest.skip(f"the recorded outputs are not at {folder}")
     return folder
@@ -101,53 +117,67 @@ def _fetch(cache: Path) -> None:
         wheel.extractall(cache, [n for n in wheel.namelist() if n.startswith(f"{FOLDER}/")])
 
 
-@pytest.fixture(scope="module")
-def outputs(
-    examples: Path, recorded: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Path]:
-    """Every example has run, one after another in one process; where its output is."""
-    folder = tmp_path_factory.mktemp("examples")
+def _runs_of_pyflinks(examples: Path, folder: Path) -> list[list[Any]]:
+    """PyFlink's examples: script, arguments, and the file that takes what is printed."""
     (folder / "in").mkdir()
-    for name in (*PRINTING, RANDOM):
+    printing = (*PRINTING, RANDOM)
+    for name in printing:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / "in" / "first.txt").write_text("to be or not\nto be\n")
     (folder / "in" / "second.txt").write_text("be\n")
-    printing = (*PRINTING, RANDOM)
     runs = [[str(examples / f"{name}.py"), [], str(folder / name)] for name in printing]
     files = ["--input", str(folder / "in"), "--output", str(folder / "out")]
-    runs.append([str(examples / "datastream/word_count.py"), files, str(folder / "files")])
+    return [*runs, [str(examples / "datastream/word_count.py"), files, str(folder / "files")]]
+
+
+@pytest.fixture(scope="module")
+def outputs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every script that is there has run, one after another in one process; where it printed."""
+    folder = tmp_path_factory.mktemp("examples")
+    runs: list[list[Any]] = [[str(script), [], str(folder / script.stem)] for script in OWN]
+    with contextlib.suppress(pytest.skip.Exception):
+        request.getfixturevalue("recorded")
+        runs += _runs_of_pyflinks(request.getfixturevalue("examples"), folder)
     done = subprocess.run(
         [sys.executable, "-c", _RUN_ALL, json.dumps(runs)],
         capture_output=True, text=True, check=False, timeout=240, cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
-    return {name: folder / name for name in (*printing, "files", "out")}
+    return folder
+
+
+@pytest.mark.parametrize("script", OWN, ids=lambda path: path.stem)
+def test_a_script_for_pyflink_prints_what_it_promises(script: Path, outputs: Path) -> None:
+    printed = words((outputs / script.stem).read_text(encoding="utf-8"))
+    assert printed == Counter(promised(script))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PRINTING)
-def test_prints_what_pyflink_prints(name: str, outputs: dict[str, Path], recorded: Path) -> None:
+def test_prints_what_pyflink_prints(
+    name: str, outputs: Path, recorded: Path, examples: Path
+) -> None:
     theirs = recorded / f"{name.replace('/', '_')}.out"
-    printed = words(outputs[name].read_text(encoding="utf-8"))
+    printed = words((outputs / name).read_text(encoding="utf-8"))
     assert printed == words(theirs.read_text(encoding="utf-8"))
 
 
 @pytest.mark.slow
-def test_a_data_frame_comes_back(outputs: dict[str, Path], recorded: Path) -> None:
+def test_a_data_frame_comes_back(outputs: Path, recorded: Path, examples: Path) -> None:
     theirs = (recorded / f"{RANDOM.replace('/', '_')}.out").read_text(encoding="utf-8")
-    ours = outputs[RANDOM].read_text(encoding="utf-8")
+    ours = (outputs / RANDOM).read_text(encoding="utf-8")
     assert [re.sub(r"\d\.\d+", "0", line) for line in ours.splitlines()] == [
         re.sub(r"\d\.\d+", "0", line) for line in theirs.splitlines()
     ]
 
 
 @pytest.mark.slow
-def test_word_count_between_files(outputs: dict[str, Path]) -> None:
-    parts = [path for path in outputs["out"].rglob("*") if path.is_file()]
+def test_word_count_between_files(outputs: Path, recorded: Path, examples: Path) -> None:
+    parts = [path for path in (outputs / "out").rglob("*") if path.is_file()]
     assert [part.name.startswith("prefix-") and part.suffix == ".ext" for part in parts] == [True]
     counts = Counter(parts[0].read_text(encoding="utf-8").splitlines())
     assert counts == Counter(["(to,2)", "(be,3)", "(or,1)", "(not,1)"])
-    assert outputs["files"].read_text(encoding="utf-8") == ""
+    assert (outputs / "files").read_text(encoding="utf-8") == ""
 
 
 def test_headrace_run_serves_pyflink(tmp_path: Path) -> None:

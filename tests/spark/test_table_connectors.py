@@ -107,6 +107,13 @@ def test_older_options_of_csv_files(tables: TableEnvironment, tmp_path: Path) ->
     )
     tables.execute_sql("INSERT INTO t VALUES (1, 'x'), (2, '\"y\"')").wait()
     assert rows(tables, "SELECT * FROM t") == [(1, "x"), (2, '"y"')]
+    (tmp_path / "old").write_text("a,b;1,x;,y;3,z,more;")
+    tables.execute_sql(
+        "CREATE TEMPORARY TABLE old (a INT, b STRING) WITH ('connector.type' = 'filesystem', "
+        f"'connector.path' = '{tmp_path / 'old'}', 'format.type' = 'csv', "
+        "'format.line-delimiter' = ';', 'format.ignore-first-line' = 'true')"
+    )
+    assert rows(tables, "SELECT * FROM old") == [(1, "x"), (None, "y"), (3, "z")]
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "parquet", "orc"])

@@ -126,6 +126,8 @@ def aggregated(name: str, type: LogicalType, *values: Any) -> tuple[Any, Logical
         ("STDDEV_SAMP", lt.DecimalType(5, 2), (Decimal("1.25"), Decimal("2.50"), Decimal("0.01")),
          Decimal("1.245003"), "DECIMAL(38, 6)"),
         ("VAR_POP", DOUBLE, (1.0, 3.0), 1.0, "DOUBLE"),
+        ("VAR_POP", INT, (-(2**31), 2**31 - 1), 2**31 - 1, "INT"),
+        ("VAR_SAMP", BIGINT, (-(2**63), 2**63 - 1), 2**63 - 1, "BIGINT"),
         ("ARRAY_AGG", INT, (1, None), (1, None), "ARRAY<INT>"),
         ("ARRAY_AGG", INT, (), None, "ARRAY<INT>"),
         ("MAX", STRING, ("b", "a"), "b", "STRING"),

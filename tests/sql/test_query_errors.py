@@ -72,6 +72,67 @@ PLACED = [
 ]  # fmt: skip
 
 
+TWICE = "(SELECT id AS x, v AS x, name FROM t)"
+# A query in which a name could mean either of two columns, and the name.
+AMBIGUOUS = [
+    (f"SELECT x FROM {TWICE}", "x"),
+    (f"SELECT q.x FROM {TWICE} AS q", "q.x"),
+    (f"SELECT * FROM {TWICE}", "*"),
+    (f"SELECT q.* FROM {TWICE} AS q", "q.*"),
+    (f"SELECT name FROM {TWICE} WHERE x > 1", "x"),
+    (f"SELECT COUNT(*) FROM {TWICE} GROUP BY x", "x"),
+    (f"SELECT name FROM {TWICE} ORDER BY x", "x"),
+    ("SELECT id FROM (SELECT id, id FROM t)", "id"),
+    ("SELECT id FROM (SELECT *, id FROM t)", "id"),
+    ("SELECT id AS x, v AS x FROM t ORDER BY x", "x"),
+    ("SELECT id AS x, v AS x FROM t ORDER BY x + 1", "x"),
+    ("SELECT DISTINCT id AS x, v AS x FROM t ORDER BY x", "x"),
+    ("SELECT x FROM (SELECT id AS x, v AS x FROM t UNION ALL SELECT id, v FROM t)", "x"),
+    (f"WITH q AS {TWICE} SELECT x FROM q", "x"),
+    (f"SELECT t.v FROM t JOIN {TWICE} AS q ON t.id = x", "x"),
+    ("SELECT t.v FROM t JOIN (SELECT id, id FROM u) USING (id)", None),
+    ("SELECT v FROM t WHERE id IN (SELECT x FROM (SELECT id AS x, w AS x FROM u))", "x"),
+    (f"SELECT 1 FROM {TWICE} AS q WHERE EXISTS (SELECT 1 FROM u WHERE u.id = q.x)", "q.x"),
+    (f"SELECT a FROM t, LATERAL (SELECT x AS a FROM {TWICE})", "x"),
+]
+
+
+@pytest.mark.parametrize(("query", "word"), AMBIGUOUS)
+def test_a_name_that_two_columns_of_a_subquery_have_is_ambiguous(
+    planning: Planning, query: str, word: str | None
+) -> None:
+    error = failure(planning, query)
+    assert isinstance(error, InvalidQuery)
+    assert "is ambiguous" in error.message
+    assert "AS" in str(error.hint)
+    if word is not None:
+        line, carets = str(error.origin).splitlines()[1:]
+        start = carets.index("^")
+        assert line[start : start + carets.count("^")] == word
+
+
+def test_columns_of_one_name_can_be_had_where_nothing_names_them(planning: Planning) -> None:
+    def names(query: str) -> list[str]:
+        return [field.name for field in planning.optimized(query).schema]
+
+    assert names("SELECT id AS x, v AS x FROM t") == ["x", "x0"]
+    assert names(f"SELECT name FROM {TWICE}") == ["name"]
+    assert names(f"SELECT y FROM {TWICE} AS q (x, y, z)") == ["y"]
+    assert names("SELECT id, id0 FROM (SELECT * FROM t, u)") == ["id", "id0"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1 FROM (SELECT id, v FROM t) AS q (x, x)",
+        "WITH q (x, x) AS (SELECT id, v FROM t) SELECT 1 FROM q",
+        "SELECT * FROM TABLE(TUMBLE((SELECT ts, n AS x, who AS x FROM clicks), DESCRIPTOR(ts), 1))",
+    ],
+)
+def test_a_list_of_columns_has_each_name_once(planning: Planning, query: str) -> None:
+    assert "two columns are called x" in failure(planning, query).message
+
+
 @pytest.mark.parametrize(("query", "word", "message", "hint"), PLACED, ids=lambda part: str(part))
 def test_errors_say_where(
     planning: Planning, query: str, word: str | None, message: str, hint: str | None

@@ -54,6 +54,14 @@ def test_all_cases_have_names_of_their_own_and_those_of_recorded_themes_are_reco
             assert set(read_outcomes(RECORDED / f"{theme}.jsonl")) == set(names), theme
 
 
+@pytest.mark.parametrize("theme", recorded_themes())
+def test_no_case_of_many_parts_is_refused_by_pyflink_as_a_whole_which_would_say_nothing(theme):
+    for name, outcome in read_outcomes(RECORDED / f"{theme}.jsonl").items():
+        refused = [part == "refused planning" for part in outcome.values()]
+        alone = name.startswith(("MAP<", "ROW<"))  # nothing goes with them
+        assert len(refused) <= 2 or alone or not all(refused), name
+
+
 def test_what_differs_in_a_part_is_named_with_its_place():
     found = differences("t", {"c": {"x": "1", "y": ["2"]}}, {"c": {"x": "1", "y": ["3"], "z": "4"}})
     assert found == [
@@ -99,3 +107,9 @@ def test_recorded_outcomes_hold_no_path_of_a_machine():
             text = json.dumps(json.loads(line), ensure_ascii=False)
             assert "/tmp/" not in text
             assert " at 0x" not in text
+
+
+def test_the_precision_of_a_column_of_timestamps_is_not_compared_since_pyflink_does_not_tell_it():
+    theirs = {"c": {"columns": ["t TimestampType(3, true)"], "type": "TimestampType(3, true)"}}
+    ours = {"c": {"columns": ["t TimestampType(6, true)"], "type": "TimestampType(6, true)"}}
+    assert [found.place for found in differences("t", theirs, ours)] == ["t: c / type"]

@@ -7,6 +7,7 @@ watermark advances. The rules, each of them once:
 * A window ends at its last millisecond. It is kept for the allowed lateness after that.
 * A record none of whose windows is kept any more is late: it goes aside, or is counted.
 * Triggers say when a window is evaluated; purging empties it, but does not end it.
+* What a trigger sets while timers fire is looked at when all that were due have fired.
 * A result's timestamp is the last millisecond of its window.
 """
 
@@ -41,7 +42,7 @@ class Pane(NamedTuple):
     watermark: int
     evaluation: int
     """How often the window had been evaluated before."""
-    moment: tuple[int, int]
+    moment: tuple[int, int, int]
     """Two panes of a key with the same moment have no defined order."""
 
     @property
@@ -147,7 +148,7 @@ class Oracle:
             contents = self._open.setdefault((record.key, window), Contents())
             contents.records.append(record)
             if self._fires_on_record(window, contents, record):
-                self._evaluate(record.key, window, contents, len(self.panes))
+                self._evaluate(record.key, window, contents, 0, len(self.panes))
             if self._event_time:
                 contents.timers.add(self._end_of_keeping(window))
         is_late = self._event_time and record.time + self.spec.lateness <= self.watermark
@@ -156,15 +157,21 @@ class Oracle:
 
     def _advance(self, watermark: int) -> None:
         self.watermark = watermark
-        while due := [(time, *place) for place, contents in self._open.items()
-                      for time in contents.timers if time <= watermark]:  # fmt: skip
-            time, key, window = min(due)
-            contents = self._open[key, window]
-            contents.timers.discard(time)
-            if self._fires_at(window, contents, time):
-                self._evaluate(key, window, contents, time)
-            if self._event_time and time == self._end_of_keeping(window):
-                del self._open[key, window]
+        rounds = 0
+        while due := sorted((time, *place) for place, contents in self._open.items()
+                            for time in contents.timers if time <= watermark):  # fmt: skip
+            rounds += 1
+            for time, key, window in due:
+                self._open[key, window].timers.discard(time)
+            for time, key, window in due:
+                if (contents := self._open.get((key, window))) is not None:
+                    self._fire(key, window, contents, time, rounds)
+
+    def _fire(self, key: str, window: Window, contents: Contents, time: int, turn: int) -> None:
+        if self._fires_at(window, contents, time):
+            self._evaluate(key, window, contents, turn, time)
+        if self._event_time and time == self._end_of_keeping(window):
+            del self._open[key, window]
 
     @property
     def _event_time(self) -> bool:
@@ -241,14 +248,16 @@ class Oracle:
             return True
         return False
 
-    def _evaluate(self, key: str, window: Window, contents: Contents, moment: int) -> None:
+    def _evaluate(
+        self, key: str, window: Window, contents: Contents, turn: int, moment: int
+    ) -> None:
         if not contents.records:
             return
         evictor = self.spec.evictor
         if evictor is not None and not evictor[2]:
             contents.records = kept(evictor, contents.records)
         numbers = tuple(record.number for record in contents.records)
-        when = (self._step, moment)
+        when = (self._step, turn, moment)
         pane = Pane(key, window, numbers, self.watermark, contents.evaluations, when)
         self.panes.append(pane)
         contents.evaluations += 1

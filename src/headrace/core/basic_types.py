@@ -32,6 +32,7 @@ class BasicType(Enum):
     INSTANT = "Instant"
 
 
+_BYTE = 255
 INTEGER_BITS = {BasicType.BYTE: 8, BasicType.SHORT: 16, BasicType.INT: 32, BasicType.LONG: 64}
 
 
@@ -142,12 +143,23 @@ def _integer_coercer(label: str, lowest: int, highest: int) -> Coercer:
             raise WrongValue(expected, value)
         if value is None:
             return None
-        plain = plain_scalar(value)
-        if isinstance(plain, int) and not isinstance(plain, bool) and lowest <= plain <= highest:
-            return int(plain)
-        raise WrongValue(label, value)
+        number = _whole(value)
+        if number is None:
+            raise WrongValue(label, value)
+        return integer(number)
 
     return integer
+
+
+def _whole(value: Any) -> int | None:
+    """A number without its fraction, as PyFlink writes it; None: it is no number."""
+    plain = plain_scalar(value)
+    if not isinstance(plain, (int, float, Decimal)):
+        return None
+    try:
+        return int(plain)
+    except (ValueError, OverflowError):  # not a number, infinite
+        return None
 
 
 def _string(value: Any) -> Any:
@@ -159,10 +171,10 @@ def _string(value: Any) -> Any:
 def _boolean(value: Any) -> Any:
     if value is None or value is True or value is False:
         return value
-    plain = plain_scalar(value)
-    if isinstance(plain, bool):
-        return plain
-    raise WrongValue("BOOLEAN", value)
+    number = _whole(value)
+    if number is None or not 0 <= number <= _BYTE:
+        raise WrongValue("BOOLEAN", value)
+    return number != 0
 
 
 def _char(value: Any) -> Any:
@@ -173,7 +185,7 @@ def _char(value: Any) -> Any:
 
 def _number(value: Any, label: str) -> float:
     plain = plain_scalar(value)
-    if isinstance(plain, bool) or not isinstance(plain, (int, float, Decimal)):
+    if not isinstance(plain, (int, float, Decimal)):
         raise WrongValue(label, value)
     try:
         return float(plain)

@@ -15,6 +15,7 @@ from headrace.core.coercion import (
     row_parts,
     tuple_coercer,
 )
+from headrace.core.logical_types import LogicalType
 from headrace.core.rows import Row
 from headrace.core.type_information import Coercer, TypeInformation, WrongValue
 from headrace.errors import InvalidArgument, TypeMismatch
@@ -70,6 +71,8 @@ class RowTypeInfo(TypeInformation):
 
     field_types: Sequence[TypeInformation]
     field_names: Sequence[str] | None = field(default=None, compare=False)
+    column_types: tuple[LogicalType, ...] | None = field(default=None, compare=False)
+    """For rows of a table, the types of its columns, which say more: digits, lengths, NOT NULL."""
 
     def __post_init__(self) -> None:
         types = _require_types(self.field_types, "ROW")

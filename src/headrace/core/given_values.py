@@ -188,6 +188,8 @@ def _row_with(type: RowType, giver: Giver) -> Convert:
             value = [value.get(name) for name in names]
         elif isinstance(value, Row):
             value = value.get_fields_by_names(names)  # a row with names goes by them
+        elif not isinstance(value, tuple | list) and hasattr(value, "__dict__"):
+            value = [getattr(value, name, None) for name in names]
         if len(value) != len(parts):
             raise wrong_value(value, type)
         return tuple(part(item) for part, item in zip(parts, value, strict=True))

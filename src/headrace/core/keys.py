@@ -67,6 +67,19 @@ class DictKey(dict[Any, Any]):
         return DictKey, (dict(self),)
 
 
+class SetKey(set[Any]):
+    """A set as a key, which nobody may change."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self))
+
+    def __repr__(self) -> str:
+        return repr(set(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SetKey, (list(self),)
+
+
 def hashable_key(key: Any) -> Any:
     """A key with the lists, dictionaries and sets in it as something that can be looked up."""
     match key:
@@ -75,7 +88,7 @@ def hashable_key(key: Any) -> Any:
         case dict():
             return DictKey({name: hashable_key(part) for name, part in key.items()})
         case set():
-            return frozenset(key)
+            return SetKey(key)
         case tuple():
             parts = list(map(hashable_key, key))
             same = all(new is old for new, old in zip(parts, key, strict=True))
@@ -99,6 +112,7 @@ _HASHES: dict[type, Callable[[Any], int]] = {
     ListKey: lambda key: _parts(*key),
     DictKey: lambda key: sum(map(stable_hash, key.items())),
     frozenset: lambda key: sum(map(stable_hash, key)),
+    SetKey: lambda key: sum(map(stable_hash, key)),
     datetime.datetime: lambda key: crc32(
         (key if key.tzinfo is None else key.astimezone(datetime.UTC)).isoformat().encode()
     ),

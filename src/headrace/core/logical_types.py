@@ -269,7 +269,8 @@ class RowType(LogicalType):
 class RawType(LogicalType):
     """Any object, as Python pickles it."""
 
-    class_name: str = "object"
+    class_name: str = "[B"
+    """Of the Java class; PyFlink holds what Python pickled as bytes."""
 
     def name(self) -> str:
         return f"RAW('{self.class_name}', '...')"

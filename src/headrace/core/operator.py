@@ -151,9 +151,9 @@ class Operator(ABC):
     watermark_delay_ms = 0
     """How far behind the watermark the times of what it emits may lie: for those after it, time is
     so much behind."""
-    timers_wait = False
-    """Whether a timer of event time that is set while others fire waits for the next watermark
-    even if it is due, as those of functions in Python do in Flink."""
+    timers_in_rounds = False
+    """Whether what a timer sets or deletes takes effect only when all that are due have fired, as
+    with functions in Python in Flink; otherwise at once, as with its own operators."""
     emits_its_input = False
     """Whether it emits only records it received, whose type has been seen to already."""
 

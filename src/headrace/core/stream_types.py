@@ -18,7 +18,6 @@ from headrace.core.types import (
     PickledBytesTypeInfo,
     PrimitiveArrayTypeInfo,
     RowTypeInfo,
-    SqlTimeTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
     TupleTypeInfo,
@@ -41,6 +40,11 @@ _BASIC: dict[BasicType, lt.LogicalType] = {
     BasicType.BIG_INT: lt.DecimalType(38, 0),
     BasicType.BIG_DEC: lt.DecimalType(38, 18),
 }
+_LOCAL: dict[LocalTimeTypeInfo.TimeType, lt.LogicalType] = {
+    LocalTimeTypeInfo.TimeType.LOCAL_DATE: lt.DATE,
+    LocalTimeTypeInfo.TimeType.LOCAL_TIME: lt.TimeType(0),
+    LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME: lt.TimestampType(9),
+}
 
 
 def logical_type_of_stream(info: TypeInformation) -> lt.LogicalType:
@@ -58,12 +62,10 @@ def logical_type_of_stream(info: TypeInformation) -> lt.LogicalType:
             return lt.TimeType(0)
         case TimestampTypeInfo():
             return lt.TimestampType(9)
-        case SqlTimeTypeInfo() | LocalTimeTypeInfo():
-            return _temporal(info)
+        case LocalTimeTypeInfo():
+            return _LOCAL[info.time_type]
         case RowTypeInfo():
-            names, types = info.get_field_names(), info.get_field_types()
-            pairs = zip(names, types, strict=True)
-            return lt.RowType(tuple(lt.Field(n, logical_type_of_stream(t)) for n, t in pairs))
+            return lt.RowType(tuple(map(lt.Field, info.names(), _column_types(info))))
         case TupleTypeInfo():
             return lt.RowType.of(*(logical_type_of_stream(t) for t in info.get_field_types()))
         case MapTypeInfo():
@@ -78,11 +80,10 @@ def logical_type_of_stream(info: TypeInformation) -> lt.LogicalType:
     return lt.RawType()
 
 
-def _temporal(info: TypeInformation) -> lt.LogicalType:
-    name = str(info).upper()
-    if "TIMESTAMP" in name or "DATETIME" in name:
-        return lt.TimestampType(9)
-    return lt.DATE if "DATE" in name else lt.TimeType(0)
+def _column_types(info: RowTypeInfo) -> list[lt.LogicalType]:
+    if info.column_types is not None:
+        return [lt.materialized(each) for each in info.column_types]
+    return [logical_type_of_stream(each) for each in info.field_types]
 
 
 def _array(info: TypeInformation) -> lt.LogicalType:
@@ -134,7 +135,8 @@ def _composite(type: lt.LogicalType) -> TypeInformation | None:
 def stream_row_type(fields: tuple[lt.Field, ...]) -> TypeInformation:
     """The DataStream type of a table's rows."""
     types = [stream_type_of(field.type) or Types.PICKLED_BYTE_ARRAY() for field in fields]
-    return Types.ROW_NAMED([field.name for field in fields], types)
+    names = [field.name for field in fields]
+    return RowTypeInfo(types, names, tuple(field.type for field in fields))
 
 
 def declared_stream_type(given: Any, what: str) -> TypeInformation:

@@ -13,6 +13,8 @@ from headrace.errors import Unsupported
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = 0, 1, 2, 3
 KIND_TEXTS = ("+I", "-U", "+U", "-D")
+LEGACY_CSV = "legacy-csv"
+"""The format of files that tables with 'connector.type' have; nobody else names it."""
 METADATA_PREFIX = "$metadata$"
 """Begins the names of a source's columns that are metadata."""
 
@@ -174,6 +176,10 @@ class TableSink(ABC):
     def overwriting(self) -> TableSink | None:
         """The same sink, which first removes the rows that are there; None if it cannot."""
         return None
+
+    def prepare(self) -> None:
+        """A statement that writes here begins to run."""
+        return
 
     def operator(self) -> Any:
         """The `headrace.core.operator.Operator` that writes rows."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import Any
+from urllib.parse import urlsplit
 
 from headrace.errors import InvalidArgument, Unsupported
 from headrace.origin import calling_origin
@@ -35,7 +37,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         self._max_state_size = _between("the largest state", size, 1, None)
 
     def get_checkpoint_path(self) -> str | None:
-        return self._path
+        return None if self._path is None else _shown(self._path)
 
     def get_max_state_size(self) -> int:
         return self._max_state_size
@@ -68,7 +70,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         self._buffer = _between("the write buffer size", write_buffer_size, -1, None)
 
     def get_checkpoint_path(self) -> str:
-        return self._path
+        return _shown(self._path)
 
     def get_savepoint_path(self) -> str | None:
         """Where savepoints go by default; it is never set here but when one is triggered."""
@@ -104,6 +106,14 @@ def _path(path: str | None) -> str:
             hint='For instance FileSystemCheckpointStorage("file:///var/checkpoints").',
         )
     return path
+
+
+def _shown(path: str) -> str:
+    """A path as Flink writes it: `file:/a/b` for `file:///a/./b/`."""
+    parts = urlsplit(path)
+    scheme = f"{parts.scheme}:" if parts.scheme else ""
+    place = f"//{parts.netloc}" if parts.netloc else ""
+    return f"{scheme}{place}{posixpath.normpath(parts.path)}"
 
 
 def _between(what: str, value: Any, least: int, most: int | None) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from headrace.datastream.collected_values import collected
 from headrace.errors import JobCancelled
 from headrace.graph.nodes import SinkNode
 from headrace.operators.sinks import CollectOperator
@@ -81,6 +82,8 @@ def collect(
 ) -> CloseableIterator:
     """Run the job that ends in a stream, and iterate over that stream."""
     records = CloseableIterator()
+    change = collected(env.builder[node_id].type)
+    take = records.put if change is None else lambda values: records.put([*map(change, values)])
     sink = env.builder.add(SinkNode, "Collect", (node_id,), operator=CollectOperator())
-    records.follow(env.launch(job_name, {sink: records.put}))
+    records.follow(env.launch(job_name, {sink: take}))
     return records

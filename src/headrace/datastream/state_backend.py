@@ -183,4 +183,4 @@ def _local(path: Any) -> str:
             origin=calling_origin(),
             hint='Write "/data/state" or "file:///data/state", for example.',
         )
-    return parts.path
+    return os.path.normpath(parts.path)

@@ -15,7 +15,7 @@ from headrace.core.functions import (
 )
 from headrace.core.output_tag import OutputTag
 from headrace.core.time import Duration, Time
-from headrace.core.triggers import Trigger
+from headrace.core.triggers import QuietTrigger, Trigger
 from headrace.core.types import RowTypeInfo, TypeInformation
 from headrace.core.window_assigners import (
     CountSlidingWindowAssigner,
@@ -242,7 +242,8 @@ class _Windows(ABC):
         trigger = self._trigger
         if trigger is None:
             trigger = self._assigner.get_default_trigger(self.get_execution_environment())
-            self._check_merging(trigger)
+            if type(trigger).on_merge is QuietTrigger.on_merge:
+                self._check_merging(trigger)  # as in PyFlink, one that has an own on_merge may
         tag = self._late_tag
         operator = window_operator(
             self._assigner, trigger=trigger, evictor=self._evictor,

@@ -6,11 +6,12 @@ reader is someone else, so a FLOAT has 32 bits, a BIG_DEC is a decimal, and a ro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from headrace.core import logical_types as lt
 from headrace.core.coercion import row_parts
 from headrace.core.type_information import WrongValue
 from headrace.core.types import (
@@ -23,6 +24,7 @@ from headrace.core.types import (
     Types,
 )
 from headrace.errors import TypeMismatch
+from headrace.formats.decimals import fit_decimal
 from headrace.formats.text_values import element_type
 from headrace.origin import calling_origin
 
@@ -55,8 +57,10 @@ _SINGLE: dict[TypeInformation, pa.DataType] = {
 }
 
 
-def arrow_type(kind: TypeInformation) -> pa.DataType:
-    """The Arrow type of the values of a type."""
+def arrow_type(kind: TypeInformation, logical: lt.LogicalType | None = None) -> pa.DataType:
+    """The Arrow type of the values of a type; `logical` is the column's, if it is declared."""
+    if isinstance(logical, lt.DecimalType):
+        return pa.decimal128(logical.precision, logical.scale)
     if (single := _SINGLE.get(kind)) is not None:
         return single
     if isinstance(kind, ExternalTypeInfo):
@@ -67,9 +71,10 @@ def arrow_type(kind: TypeInformation) -> pa.DataType:
         parts = enumerate(kind.field_types)
         return pa.struct([pa.field(f"f{place}", arrow_type(part)) for place, part in parts])
     if isinstance(kind, MapTypeInfo):
-        return pa.map_(arrow_type(kind.key_type_info), arrow_type(kind.value_type_info))
+        key, value = _inner(logical, 2)
+        return pa.map_(arrow_type(kind.key_type_info, key), arrow_type(kind.value_type_info, value))
     if (element := element_type(kind)) is not None:
-        return pa.list_(arrow_type(element))
+        return pa.list_(arrow_type(element, *_inner(logical, 1)))
     raise TypeMismatch(
         f"values of {kind!r} have no place in a columnar file",
         origin=calling_origin(),
@@ -77,9 +82,23 @@ def arrow_type(kind: TypeInformation) -> pa.DataType:
     )
 
 
+def _inner(type: lt.LogicalType | None, count: int) -> tuple[lt.LogicalType | None, ...]:
+    """The types of the parts, as far as they are declared; a row's are in its stream type."""
+    match type:
+        case lt.ArrayType(element=element):
+            return (element,)
+        case lt.MapType(key=key, value=value):
+            return (key, value)
+    return (None,) * count
+
+
+def _columns(kind: RowTypeInfo) -> list[tuple[str, TypeInformation, lt.LogicalType | None]]:
+    logical = kind.column_types or (None,) * len(kind.field_types)
+    return list(zip(kind.names(), kind.field_types, logical, strict=True))
+
+
 def _fields(kind: RowTypeInfo) -> list[pa.Field]:
-    parts = zip(kind.names(), kind.field_types, strict=True)
-    return [pa.field(name, arrow_type(part)) for name, part in parts]
+    return [pa.field(name, arrow_type(part, logical)) for name, part, logical in _columns(kind)]
 
 
 def arrow_schema(kind: RowTypeInfo) -> pa.Schema:
@@ -92,8 +111,8 @@ def record_batch(rows: list[Any], kind: RowTypeInfo, schema: pa.Schema) -> pa.Re
     names = kind.names()
     parts = [_parts(names, row) for row in rows]
     columns = []
-    for place, (field, part) in enumerate(zip(schema, kind.field_types, strict=True)):
-        shape = _shape(part)
+    for place, (field, (_, part, logical)) in enumerate(zip(schema, _columns(kind), strict=True)):
+        shape = _shape(part, logical)
         values = [row[place] for row in parts]
         if shape is not None:
             values = [None if value is None else shape(value) for value in values]
@@ -121,27 +140,29 @@ def _column(values: list[Any], field: pa.Field) -> pa.Array:
         ) from None
 
 
-def _shape(kind: TypeInformation) -> Shape | None:
+def _shape(kind: TypeInformation, logical: lt.LogicalType | None = None) -> Shape | None:
+    if (fit := fit_decimal(logical)) is not None:
+        return fit
     if isinstance(kind, ExternalTypeInfo):
         return _shape(kind.type_info)
     if kind == Types.INSTANT():
         return lambda instant: instant.seconds * 1_000_000 + instant.nanos // 1000
     if isinstance(kind, RowTypeInfo):
-        return _of_parts(kind.field_types, lambda value: _parts(kind.names(), value))
+        shapes = [_shape(part, logical) for _, part, logical in _columns(kind)]
+        return _of_parts(shapes, lambda value: _parts(kind.names(), value))
     if isinstance(kind, TupleTypeInfo):
-        return _of_parts(kind.field_types, tuple)
+        return _of_parts(list(map(_shape, kind.field_types)), tuple)
     if isinstance(kind, MapTypeInfo):
-        return _of_entries(kind)
+        key, value = _inner(logical, 2)
+        return _of_entries([_shape(kind.key_type_info, key), _shape(kind.value_type_info, value)])
     element = element_type(kind)
-    inner = None if element is None else _shape(element)
+    inner = None if element is None else _shape(element, *_inner(logical, 1))
     if inner is None:
         return None
     return lambda items: [None if item is None else inner(item) for item in items]
 
 
-def _of_parts(kinds: Any, split: Shape) -> Shape:
-    shapes = [_shape(part) for part in kinds]
-
+def _of_parts(shapes: Sequence[Shape | None], split: Shape) -> Shape:
     def parts(value: Any) -> tuple[Any, ...]:
         return tuple(
             item if shape is None or item is None else shape(item)
@@ -151,6 +172,6 @@ def _of_parts(kinds: Any, split: Shape) -> Shape:
     return parts
 
 
-def _of_entries(kind: MapTypeInfo) -> Shape:
-    both = _of_parts((kind.key_type_info, kind.value_type_info), tuple)
+def _of_entries(shapes: Sequence[Shape | None]) -> Shape:
+    both = _of_parts(shapes, tuple)
     return lambda entries: [both(entry) for entry in entries.items()]

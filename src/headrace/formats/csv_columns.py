@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.core import logical_types as lt
 from headrace.core.basic_types import BasicType, BasicTypeInfo
 from headrace.core.rows import Row, named_row
 from headrace.core.types import RowTypeInfo, TypeInformation
 from headrace.formats.bad_lines import bad_line
 from headrace.formats.csv_dialect import CsvDialect
+from headrace.formats.decimals import fit_decimal
 from headrace.formats.text_values import TextReader, Unreadable, element_type, text_reader
 
 __all__ = ["CsvColumns"]
@@ -38,9 +40,12 @@ class CsvColumns:
         self.names = row_type.names()
         self._dialect = dialect
         delimiters = array_delimiters or {}
+        logical = row_type.column_types or [None] * len(self.names)
         self._columns = [
-            _Column(name, kind, field_reader(kind, delimiters.get(name, dialect.array_delimiter)))
-            for name, kind in zip(self.names, row_type.field_types, strict=True)
+            _Column(
+                name, kind, field_reader(kind, delimiters.get(name, dialect.array_delimiter), t)
+            )
+            for name, kind, t in zip(self.names, row_type.field_types, logical, strict=True)
         ]
 
     def rows(self, records: Sequence[list[str]]) -> list[Row] | None:
@@ -110,14 +115,16 @@ def _within(numbers: list[Any], kind: BasicTypeInfo, texts: Sequence[str]) -> li
     return numbers
 
 
-def field_reader(kind: TypeInformation, delimiter: str) -> TextReader:
+def field_reader(
+    kind: TypeInformation, delimiter: str, logical: lt.LogicalType | None = None
+) -> TextReader:
     """Reads a field; arrays and nested rows are parts with a delimiter between them."""
     if isinstance(kind, RowTypeInfo):
         return _nested_row_reader(kind, delimiter)
     element = element_type(kind)
     if element is None:
-        return text_reader(kind)
-    read = text_reader(element)
+        return _single_reader(kind, logical)
+    read = _single_reader(element, logical.element if isinstance(logical, lt.ArrayType) else None)
 
     def array(text: str) -> list[Any]:
         if not text:
@@ -125,6 +132,11 @@ def field_reader(kind: TypeInformation, delimiter: str) -> TextReader:
         return [read(part) for part in (text.split(delimiter) if delimiter else (text,))]
 
     return array
+
+
+def _single_reader(kind: TypeInformation, logical: lt.LogicalType | None) -> TextReader:
+    read, fit = text_reader(kind), fit_decimal(logical)
+    return read if fit is None else lambda text: fit(read(text))
 
 
 def _nested_row_reader(kind: RowTypeInfo, delimiter: str) -> TextReader:

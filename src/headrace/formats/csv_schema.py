@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.core import logical_types as lt
 from headrace.core.basic_types import BasicType, BasicTypeInfo
-from headrace.core.stream_types import declared_stream_type
+from headrace.core.stream_types import declared_stream_type, logical_type_of_stream
 from headrace.core.types import ListTypeInfo, RowTypeInfo, TypeInformation, Types
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
 from headrace.formats.csv_dialect import CsvDialect
@@ -27,6 +28,8 @@ class CsvSchema:
     use_header: bool = False
     strict_headers: bool = False
     skip_first_data_row: bool = False
+    declared: tuple[tuple[str, lt.LogicalType], ...] = ()
+    """Columns whose type is one of tables: a DECIMAL has digits, a BIG_DEC any number of them."""
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
@@ -35,7 +38,11 @@ class CsvSchema:
     def row_type(self) -> RowTypeInfo:
         """The type of the rows."""
         names, types = zip(*self.columns, strict=True)
-        return Types.ROW_NAMED(list(names), list(types))
+        if not self.declared:
+            return Types.ROW_NAMED(list(names), list(types))
+        declared = dict(self.declared)
+        logical = (declared.get(name) or logical_type_of_stream(t) for name, t in self.columns)
+        return RowTypeInfo(list(types), list(names), tuple(logical))
 
     def size(self) -> int:
         return len(self.columns)
@@ -58,6 +65,7 @@ class CsvSchemaBuilder:
         self._use_header = False
         self._strict_headers = False
         self._skip_first_data_row = False
+        self._declared: dict[str, lt.LogicalType] = {}
 
     def build(self) -> CsvSchema:
         if not self._columns:
@@ -73,6 +81,7 @@ class CsvSchemaBuilder:
             self._use_header,
             self._strict_headers,
             self._skip_first_data_row,
+            tuple(self._declared.items()),
         )
 
     def add_array_column(
@@ -82,6 +91,8 @@ class CsvSchemaBuilder:
         given = Types.STRING() if element_type is None else element_type
         kind = declared_stream_type(given, f"the elements of column {name!r}")
         self._add(name, ListTypeInfo(kind))
+        if (logical := _logical(element_type)) is not None:
+            self._declared[name] = lt.ArrayType(logical)
         self._array_delimiters[name] = separator
         return self
 
@@ -98,6 +109,8 @@ class CsvSchemaBuilder:
                 origin=calling_origin(),
                 hint="Use a type such as DataTypes.INT() or DataTypes.DOUBLE().",
             )
+        if (logical := _logical(number_type)) is not None:
+            self._declared[name] = logical
         return self._add(name, kind)
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
@@ -107,6 +120,7 @@ class CsvSchemaBuilder:
         for name, kind in schema.columns:
             self._add(name, kind)
         self._array_delimiters.update(schema.array_delimiters)
+        self._declared.update(schema.declared)
         return self
 
     def clear_columns(self) -> CsvSchemaBuilder:
@@ -192,3 +206,10 @@ class CsvSchemaBuilder:
     def _change(self, **settings: object) -> CsvSchemaBuilder:
         self._dialect = replace(self._dialect, **settings)  # type: ignore[arg-type]
         return self
+
+
+def _logical(given: Any) -> lt.LogicalType | None:
+    """The type of columns that a table's DataType stands for."""
+    logical = getattr(given, "logical", None)
+    found: lt.LogicalType | None = logical() if callable(logical) else None
+    return found

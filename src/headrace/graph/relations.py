@@ -31,6 +31,9 @@ class Relation:
     schema: tuple[Field, ...]
     hints: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Names and arguments of /*+ … */ that are about this relation."""
+    written: tuple[str, ...] = ()
+    """What a query calls its columns, where it gives a name twice: the query around it cannot tell
+    them apart. The schema has each name once."""
 
     @property
     def inputs(self) -> tuple[Relation, ...]:

@@ -78,7 +78,7 @@ class SideOutputs:
 class ProducingOperator(FunctionOperator):
     """An operator whose function is given a context and yields any number of records."""
 
-    timers_wait = True
+    timers_in_rounds = True
 
     def open(self, ctx: Context) -> None:
         self._sides = SideOutputs()

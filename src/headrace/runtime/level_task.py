@@ -28,6 +28,7 @@ from headrace.runtime.outbox import Outbox
 from headrace.runtime.source_task import SourceOperator
 from headrace.runtime.subtask_state import SubtaskState
 from headrace.runtime.vertex_task import VertexTask
+from headrace.runtime.waiting_input import waiting_input
 
 COUNTS = "counts"
 PROGRESS = "progress"
@@ -99,6 +100,7 @@ class LevelTask:
         )  # fmt: skip
         operator = vertex.operator or SourceOperator()
         task = VertexTask(vertex, operator, info, self.state, self.clock, self._outbox.to_driver)
+        task.waiting = waiting_input(self.plan, vertex)
         if self._per_record and operator.makes_watermarks:
             task.on_watermark = self._mark
         return task
@@ -294,6 +296,8 @@ class LevelTask:
         if self.level == 1:
             self.time.start(o for o in self._idle_after if self.plan.vertices[o].level == 0)
         for task in self.tasks.values():
+            for _ in task.release():
+                yield from self._outbox.take_full()
             time = self._time_behind(task.vertex.watermark_origins)
             delay = task.vertex.watermark_delay
             task.advance_watermark(MAX_TIMESTAMP if self._final else _delayed(time, delay))

@@ -115,7 +115,7 @@ class HeapMapState(BroadcastState[Any, Any]):
         self._table.put(self._key(), key, value)
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict_value.items():
+        for key, value in dict(dict_value).items():  # PyFlink takes pairs alone
             self.put(key, value)
 
     def remove(self, key: Any) -> None:

@@ -114,9 +114,6 @@ class TimerQueue:
         self.logged = logged
         self._agendas = {domain: _Agenda() for domain in _DOMAINS}
         self._changed: dict[Timer, bool] = {}
-        self._waits_upto: int | None = None
-        self._waiting: dict[tuple[int, Any], None] = {}
-        """Timers that were due when they were set, for when those that fire now are through."""
 
     def is_of(self, scope: KeyScope) -> bool:
         """Whether the timers are those of a scope's keys."""
@@ -124,13 +121,6 @@ class TimerQueue:
 
     def register(self, domain: str, timestamp: int) -> None:
         key = self._scope.key
-        upto = self._waits_upto
-        if upto is not None and timestamp <= upto and domain == EVENT_TIME:
-            self._waiting[timestamp, key] = None
-            return
-        self._add(domain, timestamp, key)
-
-    def _add(self, domain: str, timestamp: int, key: Any) -> None:
         if self._agendas[domain].add(timestamp, key) and self.logged:
             timer = domain, timestamp, key
             self._changed.pop(timer, None)  # it is the last one now
@@ -138,8 +128,6 @@ class TimerQueue:
 
     def delete(self, domain: str, timestamp: int) -> None:
         key = self._scope.key
-        if self._waiting and domain == EVENT_TIME:
-            self._waiting.pop((timestamp, key), None)
         if self._agendas[domain].remove(timestamp, key) and self.logged:
             self._changed[domain, timestamp, key] = False
 
@@ -163,16 +151,26 @@ class TimerQueue:
             if time in agenda.keys_at:
                 heapq.heappush(agenda.times, time)
 
-    def due_before(self, domain: str, upto: int) -> Iterator[tuple[int, Any]]:
-        """As `due`, but those of event time that are registered meanwhile are kept for later."""
-        self._waits_upto = upto if domain == EVENT_TIME else None
-        try:
-            yield from self.due(domain, upto)
-        finally:
-            self._waits_upto = None
-            waiting, self._waiting = self._waiting, {}
-            for timestamp, key in waiting:
-                self._add(domain, timestamp, key)
+    def due_in_rounds(self, domain: str, upto: int) -> Iterator[tuple[int, Any]]:
+        """As `due`, but what timers set and delete takes effect when all due before have fired."""
+        scope = self._scope
+        while taken := self._take_all(domain, upto):
+            for time, keys in taken:
+                for key in keys:
+                    scope.key = key
+                    yield time, key
+
+    def _take_all(self, domain: str, upto: int) -> list[tuple[int, Iterable[Any]]]:
+        agenda = self._agendas[domain]
+        taken: list[tuple[int, Iterable[Any]]] = []
+        for time in agenda.take_times(upto):
+            keys = agenda.keys_at.pop(time, None)
+            if keys is None:
+                continue  # its timers have been deleted
+            taken.append((time, keys))
+            if self.logged:
+                self._changed.update(dict.fromkeys(((domain, time, key) for key in keys), False))
+        return taken
 
     def pending(self, domain: str) -> list[tuple[int, Any]]:
         """The timers that are set, in time order."""

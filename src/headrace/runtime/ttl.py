@@ -119,11 +119,15 @@ class TtlListState(ListState[Any]):
         stored = self._inner.get()
         self._sweeper.step()
         fresh = [item for item in stored if not self._expiry.expired(item)]
-        shown = stored if self._expiry.shows_expired else fresh
-        if len(fresh) < len(stored):
-            self._inner.update(fresh)
+        shown = fresh
         if self._expiry.on_read and fresh:
             self._inner.update([self._expiry.aged(item[1]) for item in fresh])
+        elif self._expiry.shows_expired:
+            shown = stored
+            if stored and not fresh:
+                self._inner.clear()  # one that is fresh keeps all others in sight
+        elif len(fresh) < len(stored):
+            self._inner.update(fresh)
         return [item[1] for item in shown]
 
     def add(self, value: Any) -> None:
@@ -179,7 +183,7 @@ class TtlMapState(BroadcastState[Any, Any]):
         self._sweeper.step()
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict_value.items():
+        for key, value in dict(dict_value).items():  # PyFlink takes pairs alone
             self.put(key, value)
 
     def remove(self, key: Any) -> None:

@@ -30,6 +30,7 @@ from headrace.runtime.subtask_state import (
     UNION_PREFIX,
     SubtaskState,
 )
+from headrace.runtime.waiting_input import WaitingInput
 
 Receiver = Callable[[Batch], None]
 Stamps = list[int | None]
@@ -41,6 +42,8 @@ class VertexTask:
     """Implements the operator's Context and drives the operator."""
 
     FIRED_AT_ONCE = 4096
+    waiting: WaitingInput | None = None
+    """Input that is processed when all other input has been."""
 
     def __init__(
         self, vertex: Vertex, operator: Operator, task: TaskInfo, state: SubtaskState,
@@ -177,6 +180,19 @@ class VertexTask:
             self._guarded(self.operator.open, self)
 
     def receive(self, side: int, batch: Batch) -> None:
+        if self.waiting is not None and side in self.waiting.sides:
+            self.waiting.add(side, batch)
+        else:
+            self._process(side, batch)
+
+    def release(self) -> Iterator[None]:
+        """Process what has waited, part by part: the rest of the input has been read."""
+        if self.waiting is not None:
+            for side, batch in self.waiting.take():
+                self._process(side, batch)
+                yield
+
+    def _process(self, side: int, batch: Batch) -> None:
         self.records_in += len(batch.values)
         if self.operator.makes_watermarks and batch.values:
             self.report_idle(False)
@@ -206,7 +222,8 @@ class VertexTask:
         if due is None or due > upto:
             return
         queue = self.timers
-        timers = (queue.due_before if self.operator.timers_wait else queue.due)(domain, upto)
+        take = queue.due_in_rounds if self.operator.timers_in_rounds else queue.due
+        timers = take(domain, upto)
         more = True
         while more:
             self._held = ([], [])

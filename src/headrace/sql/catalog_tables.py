@@ -115,7 +115,7 @@ def source_of(path: tuple[str, ...], table: CatalogTable, at: object | None = No
     """How a table is read: by its own connector object, or by the one its options name."""
     if isinstance(table.connector, TableSource):
         return table.connector
-    table = _modern(table, at)
+    table = _modern(table, at, reads=True)
     connector = table.connector or _connector(path, table, at)
     with _naming_table(path, at):
         source: TableSource = connector.source(table, physical_row(table), table.options)
@@ -126,7 +126,7 @@ def sink_of(path: tuple[str, ...], table: CatalogTable, at: object | None = None
     """How a table is written."""
     if isinstance(table.connector, TableSink):
         return table.connector
-    table = _modern(table, at)
+    table = _modern(table, at, reads=False)
     connector = table.connector or _connector(path, table, at)
     written = RowType(tuple(each.field for each in written_columns(table)), nullable=False)
     with _naming_table(path, at):
@@ -153,10 +153,10 @@ def physical_row(table: CatalogTable) -> RowType:
     return RowType(fields, nullable=False)
 
 
-def _modern(table: CatalogTable, at: object | None) -> CatalogTable:
+def _modern(table: CatalogTable, at: object | None, *, reads: bool) -> CatalogTable:
     if not is_legacy(table.options):
         return table
-    return replace(table, options=modern_options(table.options, at))
+    return replace(table, options=modern_options(table, reads=reads, at=at))
 
 
 def _connector(path: tuple[str, ...], table: CatalogTable, at: object | None) -> TableConnector:

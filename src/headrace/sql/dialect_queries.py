@@ -91,8 +91,11 @@ class QueryGrammar(MatchGrammar):
         start = self._curr
         self.accept("ROW")
         if self.accept_sign(TokenType.L_PAREN):
+            is_row = self.sees("ROW")
             items = self.list_of(self._value)
             self.close_paren()
+            if is_row and len(items) == 1 and isinstance(items[0], RowConstructor):
+                items = items[0].expressions  # as in Flink, (ROW(a, b)) is ROW(a, b)
         else:
             items = [self._value()]
         return self.marked(exp.Tuple(expressions=items), start)

@@ -15,6 +15,7 @@ from headrace.sql.functions.conversion import (
     can_cast_explicitly,
     can_cast_implicitly,
     cast,
+    count_interval,
     needs_no_cast,
 )
 from headrace.sql.position import did_you_mean
@@ -148,6 +149,9 @@ def _fitted(
         return null_of(target.type)
     if isinstance(value.type, lt.NullType):
         return null_of(target.type)
+    counted = count_interval(value, target.type)
+    if counted is not None:
+        return counted
     if not can_cast_implicitly(lt.materialized(value.type), target.type):
         given = lt.materialized(value.type)
         raise InvalidQuery(

@@ -85,14 +85,14 @@ def _inner(
 ) -> MatchResolver:  # fmt: skip
     """What resolves expressions over the rows of a match."""
     ranges = resolver.scope.ranges
-    called = ranges[0].name if len(ranges) == 1 else ()
+    rows = ranges[0] if len(ranges) == 1 else Range((), relation.schema)
     names = (*variables_of(term), *sets)
     strict = resolver.surroundings.strict_patterns
     if strict and node.args.get("subsets"):
         at = position_of(node.args["subsets"][0])
         raise Beyond("SUBSET", at, "name the variables themselves").error()
     return MatchResolver(
-        PatternScope((Range(called, relation.schema),), variables=names),
+        PatternScope((rows,), variables=names),
         resolver.surroundings, time_type=relation.types[order[0].column],
         mandatory=always_taken(term), subsets=sets, strict=strict,
         by_row=rows_per_match(node) is not RowsPerMatch.ONE, may_be_empty=can_be_empty(term),

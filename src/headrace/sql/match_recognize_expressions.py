@@ -40,7 +40,7 @@ from headrace.sql.match_recognize_functions import (
 from headrace.sql.match_recognize_terms import Beyond
 from headrace.sql.position import did_you_mean
 from headrace.sql.resolver import Resolver
-from headrace.sql.scope import Scope
+from headrace.sql.scope import Scope, twice
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class PatternScope(Scope):
                     f"column {parts[1]} not found in the input of MATCH_RECOGNIZE", origin=at,
                     hint=did_you_mean(parts[1], names, f"its columns are {', '.join(names)}"),
                 )  # fmt: skip
-            index = names.index(parts[1])
+            index = self._place(names, parts[1], at)
             first = (1 + self.variables.index(parts[0])) * len(fields)
             return Column(fields[index].type, first + index), parts[2:]
         for length in range(len(parts) - 1, 0, -1):
@@ -68,7 +68,7 @@ class PatternScope(Scope):
                 parts = parts[length:]
                 break
         if parts[0] in names:
-            index = names.index(parts[0])
+            index = self._place(names, parts[0], at)
             return Column(fields[index].type, index), parts[1:]
         if len(parts) > 1:
             known = f"its variables are {', '.join(self.variables)}"
@@ -77,6 +77,12 @@ class PatternScope(Scope):
                 hint=did_you_mean(parts[0], self.variables, known),
             )  # fmt: skip
         return None
+
+    @staticmethod
+    def _place(names: list[str], name: str, at: object | None) -> int:
+        if names.count(name) > 1:
+            raise twice(name, at)
+        return names.index(name)
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from headrace.sql.nodes import position_of
 from headrace.sql.queries_from import from_clause
 from headrace.sql.queries_groups import group_by
 from headrace.sql.queries_hints import hinted, hints_of
-from headrace.sql.relations import renamed
+from headrace.sql.relations import renamed, with_written_names
 from headrace.sql.resolver import Resolver
 from headrace.sql.scans import scan
-from headrace.sql.scope import Scope
+from headrace.sql.scope import Scope, check_names_differ
 from headrace.sql.selection import Selection, select
 from headrace.sql.set_operations import combined, one_row, values
 from headrace.sql.subqueries import filtered
@@ -115,13 +115,18 @@ class QueryBuilder:
 
     def query(self, node: exp.Expr, outer: Scope | None = None) -> Relation:
         """The relation of a parsed query; names it does not know itself are those of `outer`."""
+        relation = self.nested(node, outer)
+        return with_written_names(relation, relation.names)
+
+    def nested(self, node: exp.Expr, outer: Scope | None) -> Relation:
+        """The relation of a query in a query, which knows the names that it gave twice."""
         builder = self._with(node.args.get("with_"), outer)
         if isinstance(node, exp.Select):
             return builder._select(node, outer)
         if isinstance(node, exp.Values):
             relation = builder._values(node, outer)
         elif isinstance(node, exp.Subquery):
-            relation = builder.query(node.this, outer)
+            relation = builder.nested(node.this, outer)
         elif type(node) in _SET_KINDS:
             relation = builder._combined(node, outer)
         else:
@@ -138,7 +143,7 @@ class QueryBuilder:
                 origin=position_of(clause),
             )
         for table in clause.expressions:
-            relation = builder.query(table.this, outer)
+            relation = builder.nested(table.this, outer)
             names = [each.name for each in table.args["alias"].args.get("columns") or ()]
             if names:
                 relation = _with_names(relation, names, position_of(table))
@@ -178,7 +183,7 @@ class QueryBuilder:
         )
 
     def _combined(self, node: exp.Expr, outer: Scope | None) -> Relation:
-        branches = [self.query(each, outer) for each in (node.this, node.expression)]
+        branches = [self.nested(each, outer) for each in (node.this, node.expression)]
         distinct = bool(node.args.get("distinct"))
         return combined(_SET_KINDS[type(node)], branches, all=not distinct, at=position_of(node))
 
@@ -233,6 +238,7 @@ def _with_names(relation: Relation, names: Iterable[str], at: object | None) -> 
             f"{len(listed)} names are given for {len(relation.schema)} columns", origin=at,
             hint=f"the columns are {', '.join(relation.names)}",
         )  # fmt: skip
+    check_names_differ(listed, at)
     return renamed(relation, listed)
 
 

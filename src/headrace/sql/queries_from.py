@@ -36,7 +36,7 @@ from headrace.sql.relations import (
     restricted,
     temporally_joined,
 )
-from headrace.sql.scope import Range, Scope
+from headrace.sql.scope import Range, Scope, check_names_differ
 from headrace.sql.set_operations import one_row
 from headrace.sql.subqueries import without_subqueries
 from headrace.sql.to_unresolved import unresolved
@@ -111,7 +111,7 @@ def _table(
         parts = tuple(part.name for part in node.parts)
         relation, name = builder.table(parts, table_options(node), at)
     elif isinstance(node, exp.Subquery):
-        relation, name = builder.query(node.this, outer), ()
+        relation, name = builder.nested(node.this, outer), ()
     elif isinstance(node, exp.TableFromRows | exp.Lateral):
         relation, name = _table_function(builder, node.this, outer), ()
     elif isinstance(node, MatchRecognize):
@@ -125,16 +125,19 @@ def _table(
 def _aliased(relation: Relation, name: tuple[str, ...], node: exp.Expr) -> _Source:
     alias = node.args.get("alias")
     if alias is None:
-        return relation, Scope((Range(name, relation.schema),))
+        return relation, Scope.of(relation, *name)
     names = [each.name for each in alias.args.get("columns") or ()]
+    if not names and len(relation.schema) == 1 and isinstance(node.this, exp.Values):
+        names = [alias.name]  # as in Flink, the only column of VALUES is called like the table
     if names:
         if len(names) != len(relation.schema):
             raise InvalidQuery(
                 f"{len(names)} names are given for {len(relation.schema)} columns",
                 origin=position_of(alias), hint=f"the columns are {', '.join(relation.names)}",
             )  # fmt: skip
+        check_names_differ(names, position_of(alias))
         relation = renamed(relation, names)
-    return relation, Scope((Range((alias.name,), relation.schema),))
+    return relation, Scope.of(relation, alias.name)
 
 
 def _table_function(builder: QueryBuilder, node: exp.Expr, outer: Scope | None) -> Relation:
@@ -160,7 +163,9 @@ def _argument(builder: QueryBuilder, node: un.Unresolved, outer: Scope | None) -
     if isinstance(table, exp.Table):
         parts = tuple(part.name for part in table.parts)
         return builder.table(parts, table_options(table), position_of(table))[0]
-    return builder.query(table, outer)
+    relation = builder.nested(table, outer)
+    check_names_differ(relation.written, node.at)
+    return relation
 
 
 def _joined(
@@ -226,8 +231,8 @@ def _shared_names(join: exp.Expr, left: Scope, right: Scope) -> list[str]:
         return [each.name for each in using]
     if join.args.get("method") != "NATURAL":
         return []
-    known = [name for name, _ in left.star((), None)]
-    return [name for name, _ in right.star((), None) if name in known]
+    mine, theirs = ([name for name, _ in each.star((), None)] for each in (left, right))
+    return [name for name in theirs if mine.count(name) == theirs.count(name) == 1]
 
 
 def _joined_using(

@@ -16,7 +16,7 @@ from headrace.sql.calls import TRUE
 from headrace.sql.correlation import correlated, table_call, unnest_call
 from headrace.sql.nodes import position_of
 from headrace.sql.relations import renamed
-from headrace.sql.scope import Range, Scope
+from headrace.sql.scope import Range, Scope, check_names_differ, fields_as_written
 from headrace.sql.subqueries import laterally_joined
 from headrace.sql.to_unresolved import unresolved
 
@@ -44,9 +44,10 @@ def lateral(
     called = () if alias is None else (alias.name,)
     inner = node.this if isinstance(node, exp.Lateral) else node
     if isinstance(inner, _QUERIES):
-        right = builder.query(inner, scope)
+        right = builder.nested(inner, scope)
+        check_names_differ(names, position_of(node))
         right = renamed(right, names) if names else right
-        fields = right.schema
+        fields = fields_as_written(right)
         condition = _on(builder, left, called, fields, on)
         wide = laterally_joined(relation, right, kind, condition)
     else:

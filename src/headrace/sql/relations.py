@@ -51,8 +51,14 @@ def projected(
         Field(name, expression.type) for name, expression in zip(unique, expressions, strict=True)
     )
     if schema == _bare(relation.schema) and tuple(expressions) == columns(relation):
-        return relation
+        return with_written_names(relation, unique)
     return Project(schema=schema, input=relation, expressions=tuple(expressions))
+
+
+def with_written_names(relation: Relation, names: Sequence[str]) -> Relation:
+    """The relation, whose query calls its columns so."""
+    written = () if len(set(names)) == len(names) else tuple(names)
+    return relation if relation.written == written else replace(relation, written=written)
 
 
 def _bare(schema: tuple[Field, ...]) -> tuple[Field, ...]:

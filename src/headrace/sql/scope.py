@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from headrace.core.expressions import Column, Expression, Outer
@@ -28,6 +28,14 @@ class Range:
         for index, column in enumerate(self.fields):
             yield column.name, Column(column.type, self.first + index)
 
+    def different_columns(self, at: object | None) -> Iterator[tuple[str, Column]]:
+        """The columns, of which no two may have one name."""
+        names = [column.name for column in self.fields]
+        for name, column in self.columns():
+            if names.count(name) > 1:
+                raise twice(name, at)
+            yield name, column
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -40,7 +48,7 @@ class Scope:
 
     @classmethod
     def of(cls, relation: Relation, *name: str, outer: Scope | None = None) -> Scope:
-        return cls((Range(tuple(name), relation.schema),), outer)
+        return cls((Range(tuple(name), fields_as_written(relation)),), outer)
 
     @property
     def width(self) -> int:
@@ -85,6 +93,8 @@ class Scope:
             tables = [each for each in self.ranges if each.is_called(parts[:length])]
             for table in tables:
                 columns = [column for name, column in table.columns() if name == parts[length]]
+                if len(columns) > 1:
+                    raise twice(parts[length], at)
                 if columns:
                     return columns[0], parts[length + 1 :]
         if parts[0] in self.merged:
@@ -96,6 +106,8 @@ class Scope:
             if name == parts[0]
         ]
         if len({column.index for _, column in candidates}) > 1:
+            if all(table is candidates[0][0] for table, _ in candidates):
+                raise twice(parts[0], at)
             listed = ", ".join(".".join(table.name) or "a subquery" for table, _ in candidates)
             raise InvalidQuery(
                 f"column {parts[0]} is ambiguous: it is in {listed}", origin=at,
@@ -135,16 +147,40 @@ class Scope:
         """What `*` or `t.*` stands for: names and columns."""
         if not qualifier:
             named: list[tuple[str, Expression]] = list(self.merged.items())
-            columns = [pair for each in self.ranges for pair in each.columns()]
+            columns = [pair for each in self.ranges for pair in each.different_columns(at)]
             return named + [pair for pair in columns if pair[0] not in self.merged]
         for each in self.ranges:
             if each.is_called(qualifier):
-                return list(each.columns())
+                return list(each.different_columns(at))
         names = [each.name[-1] for each in self.ranges if each.name]
         raise InvalidQuery(
             f"there is no table {'.'.join(qualifier)} here", origin=at,
             hint=did_you_mean(qualifier[-1], names),
         )  # fmt: skip
+
+
+def fields_as_written(relation: Relation) -> tuple[Field, ...]:
+    """A relation's columns by the names its query gives them."""
+    names = relation.written or relation.names
+    pairs = zip(relation.schema, names, strict=True)
+    return tuple(replace(column, name=name) for column, name in pairs)
+
+
+def check_names_differ(names: Sequence[str], at: object | None) -> None:
+    """Refuse a list of columns in which a name is given twice."""
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise InvalidQuery(
+                f"two columns are called {name}", origin=at, hint="give each a name of its own"
+            )
+
+
+def twice(name: str, at: object | None) -> InvalidQuery:
+    """A table that has two columns of one name, of which one is meant."""
+    return InvalidQuery(
+        f"column {name} is ambiguous: a subquery has two columns of this name", origin=at,
+        hint="give them different names there, with AS",
+    )  # fmt: skip
 
 
 def _outer(column: Expression, depth: int) -> Expression:

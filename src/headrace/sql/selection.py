@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -15,7 +15,14 @@ from headrace.sql.aggregation import Grouping, aggregated
 from headrace.sql.functions.construction import field_of
 from headrace.sql.marks import AggregateMark, GroupWindowMark, Order, SubqueryMark, contains
 from headrace.sql.over_windows import with_over
-from headrace.sql.relations import columns, distinct, first_columns, projected
+from headrace.sql.relations import (
+    columns,
+    distinct,
+    first_columns,
+    projected,
+    unique_names,
+    with_written_names,
+)
 from headrace.sql.resolver import Resolver
 from headrace.sql.subqueries import filtered, without_subqueries
 
@@ -77,7 +84,7 @@ def select(relation: Relation, resolver: Resolver, selection: Selection) -> Rela
     else:
         relation, [qualify, *work] = with_over(relation, [qualify, *work])
         relation = filtered(relation, qualify)
-    return _ordered(relation, items, work, orders, selection, resolver)
+    return _ordered(relation, items, work, orders, selection)
 
 
 def _aggregates(expressions: Sequence[Expression]) -> bool:
@@ -99,7 +106,10 @@ def _items(resolver: Resolver, selection: Selection) -> list[_Item]:
     for node in selection.items:
         if isinstance(node, un.Star):
             found = _fields_of(resolver, node) or resolver.scope.star(node.qualifier, node.at)
-            items += [_Item(name, column, node) for name, column in found]
+            before = [item.name for item in items]
+            names = unique_names([*before, *(name for name, _ in found)])[len(before) :]
+            pairs = zip(names, found, strict=True)
+            items += [_Item(name, column, node) for name, (_, column) in pairs]
         else:
             name = _name(node, f"{selection.unnamed}{len(items)}")
             items.append(_Item(name, resolver.resolve(node), node))
@@ -185,23 +195,23 @@ def _orders(resolver: Resolver, items: Sequence[_Item], selection: Selection) ->
 def _order(resolver: Resolver, items: Sequence[_Item], item: un.SortItem) -> Order:
     named = _result(items, item.operand)
     if named is None:
-        aliased = {each.name: each.node for each in items if isinstance(each.node, un.Alias)}
-        operand = _without_aliases(item.operand, aliased)
+        operand = _without_aliases(item.operand, items)
         return resolver.order(replace(item, operand=operand))
     first = item.ascending if item.nulls_first is None else item.nulls_first
     return Order(named.expression, item.ascending, first)
 
 
-def _without_aliases(node: Any, aliased: Mapping[str, un.Unresolved]) -> Any:
+def _without_aliases(node: Any, items: Sequence[_Item]) -> Any:
     """An expression of ORDER BY with names of the result written out."""
     if isinstance(node, tuple):
-        return tuple(_without_aliases(each, aliased) for each in node)
-    if isinstance(node, un.Name) and len(node.parts) == 1:
-        return aliased.get(node.parts[0], node)
+        return tuple(_without_aliases(each, items) for each in node)
+    if isinstance(node, un.Name):
+        named = _result(items, node)
+        return named.node if named is not None and isinstance(named.node, un.Alias) else node
     if not isinstance(node, un.Unresolved):
         return node
     changes = {
-        each.name: _without_aliases(getattr(node, each.name), aliased)
+        each.name: _without_aliases(getattr(node, each.name), items)
         for each in fields(node)
         if each.name != "at"
     }
@@ -211,7 +221,10 @@ def _without_aliases(node: Any, aliased: Mapping[str, un.Unresolved]) -> Any:
 def _result(items: Sequence[_Item], node: un.Unresolved) -> _Item | None:
     """The column of the result that an item of ORDER BY names, by its alias or number."""
     if isinstance(node, un.Name) and len(node.parts) == 1:
-        return next((item for item in items if item.name == node.parts[0]), None)
+        found = [item for item in items if item.name == node.parts[0]]
+        if len(found) > 1:
+            raise _ambiguous(node.parts[0], node.at)
+        return found[0] if found else None
     if isinstance(node, un.Value) and isinstance(node.value, int) and _is_integer(node):
         if not 1 <= node.value <= len(items):
             raise InvalidQuery(
@@ -219,6 +232,13 @@ def _result(items: Sequence[_Item], node: un.Unresolved) -> _Item | None:
             )
         return items[node.value - 1]
     return None
+
+
+def _ambiguous(name: str, at: object | None) -> InvalidQuery:
+    return InvalidQuery(
+        f"column {name} is ambiguous: SELECT has two columns of this name", origin=at,
+        hint="give them different names, with AS",
+    )  # fmt: skip
 
 
 def _is_integer(node: un.Value) -> bool:
@@ -232,7 +252,6 @@ def _ordered(
     work: list[Expression],
     orders: Sequence[Order],
     selection: Selection,
-    resolver: Resolver,
 ) -> Relation:
     """The result's columns, sorted; columns that only the order needs are dropped after it."""
     width = len(items)
@@ -243,20 +262,23 @@ def _ordered(
     wide = projected(relation, [*outputs, *hidden], [*names, *extra])
     if selection.distinct:
         wide = distinct(wide)
-        keys = _distinct_order(wide, resolver, selection)
+        keys = _distinct_order(wide, names, selection)
     else:
         places = [*outputs, *hidden]
         keys = [
             SortKey(places.index(expression), order.ascending, order.nulls_first)
             for expression, order in zip(work[width:], orders, strict=True)
         ]
-    return first_columns(sorted_by(wide, keys, selection.offset, selection.fetch), width)
+    result = first_columns(sorted_by(wide, keys, selection.offset, selection.fetch), width)
+    return with_written_names(result, names)
 
 
-def _distinct_order(relation: Relation, resolver: Resolver, selection: Selection) -> list[SortKey]:
+def _distinct_order(
+    relation: Relation, names: Sequence[str], selection: Selection
+) -> list[SortKey]:
     items = [
         _Item(name, column, un.Name((name,)))
-        for name, column in zip(relation.names, columns(relation), strict=True)
+        for name, column in zip(names, columns(relation), strict=True)
     ]
     keys = []
     for item in selection.order_by:

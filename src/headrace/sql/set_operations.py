@@ -39,7 +39,9 @@ def combined(
             flat += branch.inputs
         else:
             flat.append(branch)
-    return SetOperation(schema=schema, kind=kind, all=all, branches=tuple(flat))
+    return SetOperation(
+        schema=schema, kind=kind, all=all, branches=tuple(flat), written=branches[0].written
+    )
 
 
 def _with_types(relation: Relation, types: Sequence[lt.LogicalType]) -> Relation:
@@ -53,7 +55,7 @@ def _column_type(
     types = [branch.types[index] for branch in branches]
     if len({each.with_nullable(True) for each in types}) == 1:
         return types[0].with_nullable(any(each.nullable for each in types))
-    shared = common_type([lt.materialized(each) for each in types])
+    shared = _common_type([lt.materialized(each) for each in types])
     if shared is None:
         listed = " and ".join(map(str, types))
         raise InvalidQuery(
@@ -61,6 +63,13 @@ def _column_type(
             hint="cast it in one of the queries",
         )  # fmt: skip
     return shared
+
+
+def _common_type(types: Sequence[lt.LogicalType]) -> lt.LogicalType | None:
+    """The type that rows have in common: unlike functions, they do not cut a timestamp."""
+    shared = common_type(types)
+    cut = isinstance(shared, lt.DateType | lt.TimeType)
+    return None if cut and any(isinstance(each, lt.TIMESTAMPS) for each in types) else shared
 
 
 def values(
@@ -74,7 +83,7 @@ def values(
         raise InvalidQuery("the rows of VALUES must have the same number of columns", origin=at)
     types = []
     for index in range(width):
-        shared = common_type([row[index].type for row in rows])
+        shared = _common_type([row[index].type for row in rows])
         if shared is None:
             listed = " and ".join(str(row[index].type) for row in rows)
             raise InvalidQuery(

@@ -50,6 +50,7 @@ def number(node: exp.Expr) -> un.Value:
         if approximate is None:
             raise InvalidQuery(f"{text} is not a number that a DOUBLE can be", origin=at)
         return un.Value(approximate, lt.DOUBLE.not_null(), at=at)
+    text = text.removesuffix(".")
     if "." not in text:
         whole = int(text)
         if -_INT_LIMIT <= whole < _INT_LIMIT:
@@ -58,7 +59,7 @@ def number(node: exp.Expr) -> un.Value:
             return un.Value(whole, lt.BIGINT.not_null(), at=at)
     value = Decimal(text)
     scale = len(text.partition(".")[2])
-    precision = max(len(str(abs(int(value)))) if int(value) else 0, 0) + scale
+    precision = sum(map(str.isdigit, text))  # as it is written: 0.5 has two digits, .5 has one
     if precision > 38:
         raise InvalidQuery(
             f"{text} has more than the 38 digits of a DECIMAL", origin=at,

@@ -66,7 +66,7 @@ def _plain(node: TypeName, name: str, numbers: list[int]) -> lt.LogicalType:
     if name == "ROW":
         return lt.RowType(tuple(_field(part) for part in node.expressions))
     if name == "RAW":
-        return lt.RawType(str(numbers[0]) if numbers else "object")
+        return lt.RawType(str(numbers[0])) if numbers else lt.RawType()
     parts = [logical_type(part) for part in node.expressions]
     if name == "ARRAY":
         return lt.ArrayType(*parts)

@@ -9,9 +9,15 @@ from typing import Any
 from headrace.core.logical_types import Field
 from headrace.core.table_connector import CatalogTable, TableColumn
 from headrace.core.table_connector import TableSchema as DeclaredSchema
+from headrace.errors import InvalidArgument, TypeMismatch
+from headrace.origin import calling_origin
 from headrace.sql import catalog as sc
+from headrace.table.object_names import require_name
 from headrace.table.schema import Schema
 from headrace.table.table_schema import TableSchema
+from headrace.table.type_mapping import data_type_of
+
+_LANGUAGES = ("PYTHON", "JAVA", "SCALA")
 
 
 class CatalogDatabase:
@@ -82,7 +88,7 @@ class CatalogBaseTable:
         builder = Schema.new_builder()
         schema = self.table.schema
         for column in schema.columns:
-            name, type = column.field.name, str(column.field.type)
+            name, type = column.field.name, data_type_of(column.field.type)
             if column.computed is not None:
                 builder.column_by_expression(name, column.computed)
             elif column.metadata is not None:
@@ -92,20 +98,21 @@ class CatalogBaseTable:
         if schema.watermark is not None:
             builder.watermark(schema.watermark.column, schema.watermark.expression)
         if schema.primary_key is not None:
-            builder.primary_key(*schema.primary_key)
+            builder.primary_key_named(schema.primary_key_name, *schema.primary_key)
         return builder.build()
 
-    def get_comment(self) -> str | None:
-        return self.table.comment
+    def get_comment(self) -> str:
+        return self.table.comment or ""
 
     def copy(self) -> CatalogBaseTable:
         return CatalogBaseTable(replace(self.table, options=dict(self.table.options)))
 
     def get_description(self) -> str | None:
-        return self.table.comment
+        return self.get_comment()
 
     def get_detailed_description(self) -> str | None:
-        return self.table.comment
+        """Flink has none either."""
+        return None
 
 
 def _declared(schema: TableSchema) -> DeclaredSchema:
@@ -136,16 +143,22 @@ class CatalogPartition:
         return CatalogPartition(self._properties, self._comment)
 
     def get_description(self) -> str | None:
-        return self._comment
+        """Flink has none of partitions, even if they have a comment."""
+        return None
 
     def get_detailed_description(self) -> str | None:
-        return self._comment
+        return None
 
 
 class CatalogPartitionSpec:
     """Which partition is meant: a value for each partition column."""
 
     def __init__(self, partition_spec: Mapping[str, str]) -> None:
+        if not isinstance(partition_spec, Mapping):
+            raise TypeMismatch(
+                f"a partition is told by a dict of columns and values, not {partition_spec!r}",
+                origin=calling_origin(),
+            )
         self._values = dict(partition_spec)
 
     def get_partition_spec(self) -> dict[str, str]:
@@ -170,7 +183,14 @@ class CatalogFunction:
 
     @staticmethod
     def create_instance(class_name: str, function_language: str = "Python") -> CatalogFunction:
-        return CatalogFunction(sc.CatalogFunction(class_name, function_language.upper()))
+        language = function_language.upper()
+        if language not in _LANGUAGES:
+            raise InvalidArgument(
+                f"the language of a function is one of {', '.join(_LANGUAGES)}, "
+                f"not {function_language!r}",
+                origin=calling_origin(),
+            )
+        return CatalogFunction(sc.CatalogFunction(require_name(class_name, "class"), language))
 
     def get_class_name(self) -> str:
         return self.function.class_name
@@ -179,7 +199,7 @@ class CatalogFunction:
         return CatalogFunction(self.function)
 
     def get_description(self) -> str | None:
-        return f"{self.function.class_name} in {self.function.language}"
+        return "This is a user-defined function"
 
     def get_detailed_description(self) -> str | None:
         return self.get_description()
@@ -236,19 +256,24 @@ class CatalogTableStatistics:
         raw_data_size: int | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        self._numbers = (row_count, field_count, total_size, raw_data_size)
+        self._numbers = (
+            _number(row_count, 64),
+            _number(field_count, 32),
+            _number(total_size, 64),
+            _number(raw_data_size, 64),
+        )
         self._properties = dict(properties or {})
 
-    def get_row_count(self) -> int | None:
+    def get_row_count(self) -> int:
         return self._numbers[0]
 
-    def get_field_count(self) -> int | None:
+    def get_field_count(self) -> int:
         return self._numbers[1]
 
-    def get_total_size(self) -> int | None:
+    def get_total_size(self) -> int:
         return self._numbers[2]
 
-    def get_raw_data_size(self) -> int | None:
+    def get_raw_data_size(self) -> int:
         return self._numbers[3]
 
     def get_properties(self) -> dict[str, str]:
@@ -256,6 +281,16 @@ class CatalogTableStatistics:
 
     def copy(self) -> CatalogTableStatistics:
         return CatalogTableStatistics(*self._numbers, properties=self._properties)
+
+
+def _number(value: Any, bits: int) -> int:
+    if type(value) is not int or not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise InvalidArgument(
+            f"statistics are integers of {bits} bits, not {value!r}",
+            origin=calling_origin(),
+            hint="Give all four; -1 is what is not known.",
+        )
+    return value
 
 
 class CatalogColumnStatistics:
@@ -266,7 +301,13 @@ class CatalogColumnStatistics:
         column_statistics_data: Mapping[str, Any] | None = None,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        self._data = dict(column_statistics_data or {})
+        if column_statistics_data is None:
+            raise InvalidArgument(
+                "statistics of columns are needed",
+                origin=calling_origin(),
+                hint="Give a dict, which may be empty.",
+            )
+        self._data = dict(column_statistics_data)
         self._properties = dict(properties or {})
 
     def get_column_statistics_data(self) -> dict[str, Any]:

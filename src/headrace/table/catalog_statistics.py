@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
+from headrace.core.table_connector import CatalogTable
 from headrace.errors import PartitionNotExistException, TableNotExistException
 from headrace.sql import catalog as sc
 from headrace.table.catalog_objects import (
@@ -101,7 +102,11 @@ class StatisticsMethods(ABC):
         return self.catalog.notes(*place_of(path))
 
     def _of_table(self, kind: str, path: ObjectPath, unknown: S) -> S:
+        """Of a partitioned table nothing is known, but of its partitions: as in Flink."""
         self._has_table(path, False)
+        table = self.catalog.table(*place_of(path))
+        if isinstance(table, CatalogTable) and table.partition_keys:
+            return unknown
         return cast(S, self._notes(path).get((kind, None), unknown))
 
     def _of_partition(

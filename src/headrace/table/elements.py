@@ -13,7 +13,7 @@ from headrace.core.given_values import from_python
 from headrace.core.rows import Row
 from headrace.core.table_values import nullable
 from headrace.core.time import Instant
-from headrace.errors import InvalidArgument, TypeMismatch
+from headrace.errors import InvalidArgument, TypeMismatch, UnfitValue
 from headrace.origin import calling_origin
 from headrace.table.type_mapping import inferred_atom
 from headrace.table.user_defined_types import own_type
@@ -38,6 +38,7 @@ _KINDS: tuple[tuple[tuple[type[lt.LogicalType], ...], tuple[type, ...]], ...] = 
     ((lt.ArrayType,), (list, tuple, array.array)),
     ((lt.MapType, lt.MultisetType), (dict,)),
 )
+_WITH_LENGTH = (lt.CharType, lt.VarCharType, lt.BinaryType, lt.VarBinaryType)
 
 
 def inferred_row_type(elements: Sequence[Any], names: Sequence[str] | None = None) -> lt.RowType:
@@ -165,7 +166,7 @@ def internal_rows(
                 check(shaped)
             rows.append(convert(shaped))
         except TypeMismatch as error:
-            raise TypeMismatch(
+            raise error.public()(
                 f"element {position}: {error.message}", origin=calling_origin(), hint=error.hint
             ) from None
         except (TypeError, ValueError, ArithmeticError) as error:
@@ -180,6 +181,9 @@ def _shaped(element: Any, row: lt.RowType) -> Any:
     if isinstance(element, dict):
         return [element.get(name) for name in row.names]
     if isinstance(element, Row):
+        absent = set(row.names) - set(getattr(element, "_fields", row.names))
+        if absent:
+            raise UnfitValue(f"{element!r} has no field {', '.join(sorted(absent))}")
         return element.get_fields_by_names(list(row.names))
     if isinstance(element, tuple | list):
         return element
@@ -195,7 +199,7 @@ def verifier(type: lt.LogicalType, where: str) -> Callable[[Any], None]:
     def verify(value: Any) -> None:
         if value is None:
             if not type.nullable:
-                raise TypeMismatch(f"{where} is None, but {type}")
+                raise UnfitValue(f"{where} is None, but {type}")
             return
         inner(value)
 
@@ -209,10 +213,14 @@ def _inner_verifier(type: lt.LogicalType, where: str) -> Callable[[Any], None]:
         return _integer_verifier(type, where)
     accepted = next((taken for kinds, taken in _KINDS if isinstance(type, kinds)), None)
     parts = _part_verifiers(type, where)
+    exact = isinstance(type, lt.CharType | lt.BinaryType)
+    longest = type.length if isinstance(type, _WITH_LENGTH) else None
 
     def verify(value: Any) -> None:
         if accepted is not None and not isinstance(value, accepted):
             raise TypeMismatch(f"{where} is {type.name()}, but the value is {value!r}")
+        if longest is not None and (len(value) > longest or (exact and len(value) < longest)):
+            raise UnfitValue(f"{where} is {type.name()}, but {value!r:.120} is {len(value)} long")
         for check, values in parts:
             for each in values(value):
                 check(each)
@@ -241,7 +249,7 @@ def _integer_verifier(type: lt.LogicalType, where: str) -> Callable[[Any], None]
         if not isinstance(value, int) or isinstance(value, bool):
             raise TypeMismatch(f"{where} is {type.name()}, but the value is {value!r}")
         if not -limit <= value < limit:
-            raise TypeMismatch(f"{where} is {type.name()}, which cannot hold {value}")
+            raise UnfitValue(f"{where} is {type.name()}, which cannot hold {value}")
 
     return verify
 
@@ -252,7 +260,7 @@ def _row_verifier(type: lt.RowType, where: str) -> Callable[[Any], None]:
     def verify(value: Any) -> None:
         shaped = _shaped(value, type)
         if len(shaped) != len(checks):
-            raise TypeMismatch(f"{where} has {len(checks)} columns, but {len(shaped)} values")
+            raise UnfitValue(f"{where} has {len(checks)} columns, but {len(shaped)} values")
         for check, part in zip(checks, shaped, strict=True):
             check(part)
 

@@ -99,7 +99,8 @@ class TableEnvironment(CatalogMethods):
         self, relations: Sequence[Relation], extra_details: Sequence[ExplainDetail]
     ) -> str:
         more = list(plan_details(relations, self._execution, extra_details))
-        return "\n\n".join([explained(relations, self._execution), *more])
+        advice = ExplainDetail.PLAN_ADVICE in extra_details
+        return "\n\n".join([explained(relations, self._execution, advice=advice), *more])
 
     def create_statement_set(self) -> StatementSet:
         """Several INSERTs that run as one job."""

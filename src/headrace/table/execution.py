@@ -64,6 +64,8 @@ class Execution(Executor):
     def run(self, inserts: Sequence[Insert], name: str) -> JobClient:
         """Run INSERT statements as one job."""
         optimized = [_overwriting(self.optimized(insert)) for insert in inserts]
+        for insert in optimized:
+            insert.sink.prepare()
         choice = self.choose(optimized)
         final = choice.native
         if choice.native:

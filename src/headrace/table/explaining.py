@@ -14,7 +14,7 @@ from headrace.table.execution import Execution
 from headrace.table.pattern_drawings import described
 
 
-def explained(relations: Sequence[Relation], execution: Execution) -> str:
+def explained(relations: Sequence[Relation], execution: Execution, *, advice: bool = False) -> str:
     """The plan as asked, as optimised, and how it is executed."""
     optimized = [execution.optimized(relation) for relation in relations]
     choice = execution.choose(optimized)
@@ -26,7 +26,9 @@ def explained(relations: Sequence[Relation], execution: Execution) -> str:
         except NotNative as reason:
             choice.reasons.append(str(reason))
     parts = [abstract_syntax_tree(relation) for relation in relations]
-    parts += [physical_plan(each, annotated(each, final=final)) for each in optimized]
+    parts += [
+        physical_plan(each, annotated(each, final=final), advice=advice) for each in optimized
+    ]
     parts.append("== Physical Execution Plan ==")
     if native:
         return "\n".join([*parts, *native])

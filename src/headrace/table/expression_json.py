@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any, Self
 
 from headrace.table.data_types import DataType
-from headrace.table.expression_base import ExpressionBase
+from headrace.table.expression_base import ExpressionBase, said
 
 
 class JsonType(Enum):
@@ -63,10 +63,10 @@ class JsonExpressions(ExpressionBase):
     """Functions of text that is JSON."""
 
     def is_json(self, json_type: JsonType | None = None) -> Self:
-        return self._apply("IS_JSON", json_type or JsonType.VALUE)
+        return self._apply("IS_JSON", said(json_type))
 
     def json_exists(self, path: str, on_error: JsonExistsOnError | None = None) -> Self:
-        return self._apply("JSON_EXISTS", path, on_error or JsonExistsOnError.FALSE)
+        return self._apply("JSON_EXISTS", path, said(on_error))
 
     def json_value(
         self, path: str, returning_type: DataType | None = None,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.errors import TypeMismatch
+from headrace.core.logical_types import INTEGERS
+from headrace.errors import TypeMismatch, naming_the_caller
 from headrace.origin import calling_origin
 from headrace.sql import unresolved as un
 from headrace.sql.dialect import parse_expression
 from headrace.sql.to_unresolved import unresolved
 from headrace.table.column_choice import RANGE, WITH_COLUMNS, WITHOUT_COLUMNS
 from headrace.table.data_types import DataType
+from headrace.table.elements import verifier
 from headrace.table.expression import Expression, JsonOnNull, TimePointUnit
 from headrace.table.expression_base import UNSAID, expression_node, node_of, said
 from headrace.table.type_mapping import logical_type_of
@@ -114,6 +116,9 @@ def lit(v: Any, data_type: DataType | None = None) -> Made:
     type = logical_type_of(data_type)
     if v is None:
         return _made(un.Value(None, type.with_nullable(True), at=value.at))
+    if isinstance(type, INTEGERS) and isinstance(v, int):
+        with naming_the_caller():
+            verifier(type, "the literal")(int(v))  # a cast would keep its lowest bits
     return _made(un.CastTo(value, type, at=value.at))
 
 

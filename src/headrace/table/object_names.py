@@ -37,6 +37,11 @@ def require_name(name: object, what: str) -> str:
     return name
 
 
+def _java_chars(text: str) -> tuple[int, ...]:
+    """A text as Java compares it: in units of UTF-16."""
+    return tuple(memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H"))
+
+
 class ObjectPath:
     """A name in a catalog: database and object."""
 
@@ -53,9 +58,10 @@ class ObjectPath:
         return ".".join(self._parts)
 
     def compare_to(self, other: ObjectPath) -> int:
-        """Below, at or above 0, by the order of full names."""
-        mine, others = self.get_full_name(), other.get_full_name()
-        return (mine > others) - (mine < others)
+        """How far the first letters that differ are apart, or the lengths of the full names."""
+        mine, others = (_java_chars(path.get_full_name()) for path in (self, other))
+        apart = (a - b for a, b in zip(mine, others, strict=False) if a != b)
+        return next(apart, len(mine) - len(others))
 
     def __lt__(self, other: ObjectPath) -> bool:
         return self.compare_to(other) < 0 if isinstance(other, ObjectPath) else NotImplemented
@@ -94,6 +100,9 @@ class ObjectIdentifier:
 
     @staticmethod
     def of(catalog_name: str, database_name: str, object_name: str) -> ObjectIdentifier:
+        for name in (catalog_name, database_name, object_name):
+            if name is None:
+                raise InvalidArgument("a part of a whole name is None", origin=calling_origin())
         return ObjectIdentifier(catalog_name, database_name, object_name)
 
     def get_catalog_name(self) -> str:

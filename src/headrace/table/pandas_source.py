@@ -52,7 +52,8 @@ def _inferred(frame: Any) -> list[lt.LogicalType]:
     try:
         schema = pa.Schema.from_pandas(frame, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise TypeMismatch(
+        wrong = TypeMismatch if isinstance(error, TypeError) else InvalidArgument  # as Arrow's own
+        raise wrong(
             f"the types of a DataFrame's columns cannot be inferred: {error}",
             origin=calling_origin(),
             hint="Give a schema: DataTypes.ROW([DataTypes.FIELD(...), ...]).",

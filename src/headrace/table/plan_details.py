@@ -16,14 +16,12 @@ from headrace.table.explain_detail import ExplainDetail
 def plan_details(
     relations: Sequence[Relation], execution: Execution, details: Sequence[ExplainDetail]
 ) -> Iterator[str]:
-    """One part for each detail; changelog modes are part of every plan already."""
+    """One part for each detail; changelog modes and advice are parts of the plan itself."""
     for detail in details:
         if not isinstance(detail, ExplainDetail):
             raise TypeMismatch(f"{detail!r} is no ExplainDetail", origin=calling_origin())
         if detail is ExplainDetail.ESTIMATED_COST:
             yield "== Estimated Cost ==\nnone: Spark weighs plans by statistics of its own"
-        elif detail is ExplainDetail.PLAN_ADVICE:
-            yield "== Plan Advice ==\nNo available advice..."
         elif detail is ExplainDetail.JSON_EXECUTION_PLAN:
             yield f"== JSON Execution Plan ==\n{_as_json(relations, execution)}"
 

@@ -39,13 +39,10 @@ class _Declared:
     def __str__(self) -> str:
         if self.computed is not None:
             return f"`{self.name}` AS [{self.computed}]"
-        text = f"`{self.name}` [{self.said}]"
-        if self.metadata is not None:
-            text += (
-                " METADATA" if self.metadata == self.name else f" METADATA FROM '{self.metadata}'"
-            )
-            text += " VIRTUAL" if self.virtual else ""
-        return text
+        if self.metadata is None:
+            return f"`{self.name}` {self.said}"
+        source = "" if self.metadata == self.name else f" FROM '{self.metadata}'"
+        return f"`{self.name}` METADATA{source}{' VIRTUAL' if self.virtual else ''}"
 
 
 class Schema:
@@ -66,13 +63,18 @@ class Schema:
             lines.append(f"WATERMARK FOR `{self.watermark_of[0]}` AS [{self.watermark_of[1]}]")
         if self.key is not None:
             name, columns = self.key
-            before = "" if name is None else f"CONSTRAINT `{name}` "
+            name = name or "PK_" + "_".join(columns)
             listed = ", ".join(f"`{column}`" for column in columns)
-            lines.append(f"{before}PRIMARY KEY ({listed}) NOT ENFORCED")
+            lines.append(f"CONSTRAINT `{name}` PRIMARY KEY ({listed}) NOT ENFORCED")
         return "(\n" + ",\n".join(f"  {line}" for line in lines) + "\n)"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and str(self) == str(other)
+        # Of metadata the text does not show the type.
+        return (
+            isinstance(other, Schema)
+            and str(self) == str(other)
+            and [each.said for each in self.columns] == [each.said for each in other.columns]
+        )
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -167,7 +169,9 @@ class Schema:
         def primary_key(self, *column_names: str) -> Schema.Builder:
             return self._with_key(None, column_names)
 
-        def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
+        def primary_key_named(
+            self, constraint_name: str | None, *column_names: str
+        ) -> Schema.Builder:
             return self._with_key(constraint_name, column_names)
 
         def _with_key(self, name: str | None, columns: tuple[str, ...]) -> Schema.Builder:
@@ -199,8 +203,9 @@ def _keyed(type: LogicalType | None, in_key: bool) -> LogicalType:
 
 
 def _typed(given: str | DataType) -> tuple[LogicalType, str]:
+    """A type, and how it is shown: in brackets as long as it is only a text, as in Flink."""
     type = logical_type_of(given)
-    return type, given if isinstance(given, str) else str(type)
+    return type, f"[{given}]" if isinstance(given, str) else str(type)
 
 
 def _text(given: Any) -> str:

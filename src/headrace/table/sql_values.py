@@ -43,7 +43,8 @@ def to_sql_value(value: Any, type: lt.LogicalType) -> Any:
         case lt.LocalZonedTimestampType():
             return _micros(value) + _local_offset()
         case lt.ZonedTimestampType():
-            offset = int(value.astimezone().utcoffset().total_seconds())
+            zoned = value if value.tzinfo is not None else value.astimezone()
+            offset = int(zoned.utcoffset().total_seconds())
             return _micros(value) + offset * _MICROS, offset
         case lt.DayTimeIntervalType():
             return value // _MICROSECOND

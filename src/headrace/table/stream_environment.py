@@ -37,7 +37,7 @@ from headrace.table.lowering.stream_sinks import (
 )
 from headrace.table.object_names import path_parts
 from headrace.table.schema import Schema
-from headrace.table.stream_tables import StreamTable
+from headrace.table.stream_tables import ROWTIME, StreamTable
 from headrace.table.table import Table
 
 
@@ -113,14 +113,18 @@ class StreamTableEnvironment(TableEnvironment):
         self, table: Table, target_schema: Schema | None = None,
         changelog_mode: ChangelogMode | None = None,
     ) -> DataStream:  # fmt: skip
-        """A table as a stream of Rows, whose kinds say what changes."""
-        relation = table.relation
+        """A table as a stream of Rows, whose kinds say what changes.
+
+        A metadata column `rowtime` of the schema becomes the records' time.
+        """
+        relation, time = table.relation, None
         if target_schema is not None:
             relation = _as_declared(relation, target_schema)
+            time = _time_apart(target_schema)
         mode = RETRACT if changelog_mode is None else changelog_mode.mode
         if mode.insert_only:
             self._require_append(relation, "to_changelog_stream")
-        return self._stream(relation, CHANGES, mode)
+        return self._stream(relation, CHANGES, mode, time=time)
 
     def to_append_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
         """A table without updates as a stream of a type."""
@@ -146,16 +150,22 @@ class StreamTableEnvironment(TableEnvironment):
             )  # fmt: skip
 
     def _stream(
-        self, relation: Relation, form: str, taken: Mode, declared: TypeInformation | None = None
-    ) -> DataStream:
+        self, relation: Relation, form: str, taken: Mode, declared: TypeInformation | None = None,
+        *, time: int | None = None,
+    ) -> DataStream:  # fmt: skip
+        """`time`: the column that becomes the records' time, and nothing else."""
         optimized = self._execution.optimized(relation)
         node = self._execution.lower(optimized, taken)
-        row = RowType(relation.schema)
-        times = [at for at, type in enumerate(relation.types) if is_rowtime(type)]
-        records = StreamRecords(row, form, times[0] if len(times) == 1 else None)
+        fields = relation.schema
+        if time is None:
+            times = [at for at, type in enumerate(relation.types) if is_rowtime(type)]
+            records = StreamRecords(RowType(fields), form, times[0] if len(times) == 1 else None)
+        else:
+            fields = (*fields[:time], *fields[time + 1 :])
+            records = StreamRecords(RowType(fields), form, time, apart=True)
         made = self._env.builder.add(
             OperatorNode, "TableToDataStream", (node,), operator=records,
-            type=declared or stream_row_type(relation.schema),
+            type=declared or stream_row_type(fields),
         )  # fmt: skip
         return DataStream(self._env, made)
 
@@ -172,9 +182,27 @@ def _node(stream: Any, environment: StreamExecutionEnvironment) -> int:
 
 def _as_declared(relation: Relation, schema: Schema) -> Relation:
     """The columns, by position, as a schema declares those it keeps."""
-    kept = [c for c in schema.columns if c.type is not None and not c.virtual]
+    kept = _kept(schema)
     types = [column.type for column in kept if column.type is not None]
     return _fitted(relation, [column.name for column in kept], types, "the schema")
+
+
+def _kept(schema: Schema) -> list[Any]:
+    return [c for c in schema.columns if c.type is not None and not c.virtual]
+
+
+def _time_apart(schema: Schema) -> int | None:
+    """Where the column is that a stream keeps beside its records."""
+    found = None
+    for at, column in enumerate(_kept(schema)):
+        if column.metadata == ROWTIME:
+            found = at
+        elif column.metadata is not None:
+            raise InvalidQuery(
+                f"streams have no metadata {column.metadata}, only {ROWTIME}",
+                origin=calling_origin(),
+            )
+    return found
 
 
 def _as_type(relation: Relation, info: TypeInformation) -> Relation:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.core import logical_types as lt
-from headrace.errors import Unsupported
+from headrace.errors import TypeMismatch
 from headrace.origin import calling_origin
 from headrace.sql.types import parse_type
 from headrace.table import data_types as dt
@@ -135,7 +135,10 @@ def logical_type_of_arrow(type: pa.DataType) -> lt.LogicalType:
         return lt.ArrayType(logical_type_of_arrow(type.value_type))
     if pa.types.is_struct(type):
         return lt.RowType(tuple(lt.Field(f.name, logical_type_of_arrow(f.type)) for f in type))
-    raise Unsupported(f"a column of Arrow's type {type} cannot be had", origin=calling_origin())
+    raise TypeMismatch(
+        f"a column of Arrow's type {type} cannot be had", origin=calling_origin(),
+        hint="Convert it first; for a DataFrame: frame.astype({'column': 'str'}).",
+    )  # fmt: skip
 
 
 def from_arrow_type(arrow_type: pa.DataType, nullable: bool = True) -> dt.DataType:

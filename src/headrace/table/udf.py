@@ -6,6 +6,7 @@ import functools
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from headrace.core.expressions import UserFunction
@@ -188,9 +189,12 @@ class UserDefinedFunctionWrapper:
         if takes_row not in self._made:
             self._made[takes_row] = UserFunction(
                 self._name, self._object(), self.kind, self._style, self._deterministic,
-                self._input_types, self._result(), takes_row=takes_row,
+                self._input_types, self._result(), takes_row=takes_row, settings=self._settings(),
             )  # fmt: skip
         return self._made[takes_row]
+
+    def _settings(self) -> dict[str, Any]:
+        return {}
 
     def _object(self) -> Any:
         function = self._function
@@ -235,8 +239,9 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
 
     kind = "aggregate"
 
-    def __init__(self, function: Any, **options: Any) -> None:
+    def __init__(self, function: Any, *, accumulator_type: Any = None, **options: Any) -> None:
         super().__init__(function, **options)
+        self._accumulator_type = accumulator_type
         wanted = TableAggregateFunction if self.kind == "table_aggregate" else AggregateFunction
         if self._style == "general" and not isinstance(function, wanted):
             raise TypeMismatch(
@@ -254,6 +259,17 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         if declared is None and isinstance(self._function, ImperativeAggregateFunction):
             declared = self._function.get_result_type()
         return logical_type_of(_declared(declared, self._name))
+
+    def _settings(self) -> dict[str, Any]:
+        """Which parts of the accumulator are declared as views of maps."""
+        declared = self._accumulator_type
+        if declared is None and isinstance(self._function, ImperativeAggregateFunction):
+            with suppress(Unsupported):  # any Python object can be an accumulator
+                declared = self._function.get_accumulator_type()
+        if not isinstance(declared, dt.RowType):
+            return {}
+        types = enumerate(declared.field_types())
+        return {"map_views": tuple(at for at, each in types if isinstance(each, dt.MapViewType))}
 
 
 class UserDefinedTableAggregateFunctionWrapper(UserDefinedAggregateFunctionWrapper):
@@ -342,7 +358,8 @@ def udaf(
 ) -> Any:  # fmt: skip
     """An aggregate function; with func_type "pandas" a plain function of a group's columns."""
     options = {"input_types": input_types, "result_type": result_type, "func_type": func_type,
-               "deterministic": deterministic, "name": name}  # fmt: skip
+               "deterministic": deterministic, "name": name,
+               "accumulator_type": accumulator_type}  # fmt: skip
     return _or_decorator(UserDefinedAggregateFunctionWrapper, f, options)
 
 
@@ -352,5 +369,6 @@ def udtaf(
 ) -> Any:  # fmt: skip
     """A table aggregate function."""
     options = {"input_types": input_types, "result_type": result_type, "func_type": func_type,
-               "deterministic": deterministic, "name": name}  # fmt: skip
+               "deterministic": deterministic, "name": name,
+               "accumulator_type": accumulator_type}  # fmt: skip
     return _or_decorator(UserDefinedTableAggregateFunctionWrapper, f, options)

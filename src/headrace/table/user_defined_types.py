@@ -6,7 +6,8 @@ from typing import Any
 
 from headrace.core import logical_types as lt
 from headrace.core.rows import Row
-from headrace.errors import Unsupported
+from headrace.errors import UnfitValue, Unsupported
+from headrace.origin import calling_origin
 from headrace.table.data_types import ArrayType, DataType, MapType, MultisetType, RowType
 
 
@@ -81,6 +82,11 @@ def serialize_objects(value: Any, type: DataType | None = None) -> Any:
     if value is None:
         return None
     if found is not None:
+        if own_type(value) != found:
+            raise UnfitValue(
+                f"{value!r:.120} is no {found.__class__.__name__}", origin=calling_origin(),
+                hint="Its class says which type it has with the attribute __UDT__.",
+            )  # fmt: skip
         return serialize_objects(found.serialize(value), found.sql_type())
     if isinstance(value, dict):
         types = type if isinstance(type, MapType) else None

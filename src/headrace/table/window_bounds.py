@@ -16,7 +16,7 @@ class RowInterval(un.Unresolved):
     rows: int
 
     def __str__(self) -> str:
-        return f"{self.rows} rows"
+        return str(self.rows)
 
 
 @dataclass(frozen=True)

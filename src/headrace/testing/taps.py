@@ -33,7 +33,7 @@ class TappedOperator(Operator):
         self.keyed = inner.keyed
         self.makes_watermarks = inner.makes_watermarks
         self.windowed = inner.windowed
-        self.timers_wait = inner.timers_wait
+        self.timers_in_rounds = inner.timers_in_rounds
         self.idle_after_ms = inner.idle_after_ms
         self.calls_splits_idle = inner.calls_splits_idle
         self.descriptors: dict[str, StateDescriptor] = {}

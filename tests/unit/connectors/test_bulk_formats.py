@@ -252,3 +252,33 @@ def test_a_format_of_ones_own(tmp_path):
     compactor = FileCompactor.record_wise_file_compactor()
     [path] = write(tmp_path, LengthPrefixed(), ["a"], ["bc"], compact=compactor)
     assert path.read_bytes() == b"\1a\2bc\0"
+
+
+@COLUMNAR
+def test_decimals_have_the_digits_that_were_declared(tmp_path, writers):
+    field = DataTypes.FIELD
+    inner = DataTypes.ROW([field("d", DataTypes.DECIMAL(3, 1))])
+    row = DataTypes.ROW(
+        [
+            field("a", DataTypes.DECIMAL(2, 0)),
+            field("b", DataTypes.ARRAY(DataTypes.DECIMAL(5, 2))),
+            field("c", DataTypes.MAP(DataTypes.STRING(), DataTypes.DECIMAL(5, 1))),
+            field("e", inner),
+        ]
+    )
+    rows = [
+        Row(Decimal("1.5"), [Decimal("2.345")], {"k": Decimal("0.05")}, Row(Decimal("9.95"))),
+        Row(Decimal(999), None, None, None),
+    ]
+    (file,) = write(tmp_path, writers.for_row_type(row), rows)
+    found = read(writers, file)
+    assert found.schema.field("a").type == pa.decimal128(2, 0)
+    assert found.to_pylist() == [
+        {
+            "a": Decimal(2),
+            "b": [Decimal("2.35")],
+            "c": [("k", Decimal("0.1"))],
+            "e": {"d": Decimal("10.0")},
+        },
+        {"a": None, "b": None, "c": None, "e": None},
+    ]

@@ -135,7 +135,10 @@ def test_a_mode_is_no_text() -> None:
 
 def test_file_system_storage() -> None:
     storage = FileSystemCheckpointStorage("file:///var/checkpoints")
-    assert storage.get_checkpoint_path() == "file:///var/checkpoints"
+    assert storage.get_checkpoint_path() == "file:/var/checkpoints"
+    for given, shown in {"file://host/a/": "file://host/a", "hdfs:///a/./b": "hdfs:/a/b"}.items():
+        assert FileSystemCheckpointStorage(given).get_checkpoint_path() == shown
+        assert JobManagerCheckpointStorage(given).get_checkpoint_path() == shown
     assert storage.get_savepoint_path() is None
     assert storage.get_min_file_size_threshold() == 20 * 1024
     assert FileSystemCheckpointStorage("s3://b", 8192, 100).get_write_buffer_size() == 8192

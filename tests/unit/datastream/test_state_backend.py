@@ -40,7 +40,7 @@ def test_the_disk_backend_keeps_what_is_set() -> None:
 
 def test_storage_paths_are_local_and_absolute() -> None:
     backend = EmbeddedRocksDBStateBackend()
-    backend.set_db_storage_paths("/data/a", "file:///data/b")
+    backend.set_db_storage_paths("/data/a", "file:///data/b/")
     assert backend.get_db_storage_paths() == ["/data/a", "/data/b"]
     for wrong in ("relative", "hdfs://host/path", 5):
         with pytest.raises(InvalidArgument, match="absolute path"):

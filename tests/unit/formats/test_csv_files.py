@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 
 from headrace.common import Row, Types
+from headrace.core.stream_types import logical_type_of_stream
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
 from headrace.table import DataTypes
@@ -187,3 +188,23 @@ class TestSchema:
             people().remove_array_element_separator(9)
         with pytest.raises(TypeMismatch, match="reads with a CsvSchema"):
             CsvReaderFormat.for_schema("name,age")
+
+
+def test_decimals_have_the_digits_that_were_declared():
+    schema = (
+        CsvSchema.builder()
+        .add_number_column("whole", DataTypes.DECIMAL(2, 0))
+        .add_array_column("parts", element_type=DataTypes.DECIMAL(4, 1))
+        .add_number_column("any", Types.BIG_DEC())
+        .build()
+    )
+    copied = CsvSchema.builder().add_columns_from(schema).build()
+    for each in (schema, copied):
+        (one, other) = read(each, "1.5,1.25;2,1.25\n999,-0.05,7\n")
+        assert one == Row(
+            whole=Decimal(2), parts=[Decimal("1.3"), Decimal("2.0")], any=Decimal("1.25")
+        )
+        assert other == Row(whole=None, parts=[Decimal("-0.1")], any=Decimal(7))
+        assert str(logical_type_of_stream(each.row_type())).startswith(
+            "ROW<`whole` DECIMAL(2, 0), `parts` ARRAY<DECIMAL(4, 1)>"
+        )

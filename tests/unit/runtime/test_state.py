@@ -120,7 +120,8 @@ def test_a_list_read_is_not_the_list_kept(subtask: SubtaskState) -> None:
 def test_a_map_can_be_changed_while_it_is_walked(subtask: SubtaskState) -> None:
     entries: Any = subtask.keyed(UID, MapStateDescriptor("m"))
     with_key(subtask, "a")
-    entries.put_all({"x": 1, "y": 2})
+    entries.put_all({"x": 1})
+    entries.put_all({"y": 2}.items())
     for key, number in entries.items():
         entries.remove(key)
         entries[key * 2] = number

@@ -207,6 +207,43 @@ def test_statistics_are_kept_as_long_as_their_table(catalog: Catalog) -> None:
     assert catalog.get_partition_column_statistics(PARTED, WHOLE).get_properties() == {}
 
 
+def test_of_a_partitioned_table_only_partitions_have_statistics(catalog: Catalog) -> None:
+    catalog.alter_table_statistics(PARTED, SIZES, False)
+    assert catalog.get_table_statistics(PARTED).get_row_count() == -1
+
+
+@pytest.mark.parametrize("numbers", [(), (1,), ("a", 2, 3, 4), (1.5, 2, 3, 4), (1, 2**40, 3, 4)])
+def test_statistics_are_four_numbers(numbers: Any) -> None:
+    with pytest.raises(errors.InvalidArgument, match="statistics are integers of"):
+        CatalogTableStatistics(*numbers)
+
+
+def test_what_is_described_is_what_flink_describes(catalog: Catalog) -> None:
+    function = CatalogFunction.create_instance("m.f", "python")
+    assert function.get_function_language() == "PYTHON"
+    assert function.get_description() == "This is a user-defined function"
+    for wrong in (("", "Python"), ("m.f", "Cobol")):
+        with pytest.raises(errors.InvalidArgument):
+            CatalogFunction.create_instance(*wrong)
+    with pytest.raises(TypeError, match="told by a dict"):
+        CatalogPartitionSpec([("a", "1")])  # type: ignore[arg-type]
+    partition = CatalogPartition.create_instance({}, "said")
+    assert (partition.get_comment(), partition.get_description()) == ("said", None)
+    assert catalog.get_table(VIEW).get_comment() == ""
+    assert catalog.get_table(TABLE).get_detailed_description() is None
+
+
+def test_schemas_show_types_that_are_only_texts_in_brackets() -> None:
+    schema = Schema.new_builder().column("a", "INT").column("b", DataTypes.BIGINT().not_null())
+    assert str(schema.build()) == "(\n  `a` [INT],\n  `b` BIGINT NOT NULL\n)"
+    env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    env.execute_sql("CREATE TABLE t (a INT, PRIMARY KEY (a) NOT ENFORCED) WITH ('connector'='x')")
+    shown = env.get_catalog("default_catalog").get_table(ObjectPath("default_database", "t"))
+    assert str(shown.get_unresolved_schema()) == (
+        "(\n  `a` INT NOT NULL,\n  CONSTRAINT `PK_a` PRIMARY KEY (`a`) NOT ENFORCED\n)"
+    )
+
+
 def test_models_are_kept_by_name(catalog: Catalog) -> None:
     assert catalog.get_model(MODEL).get_options() == {"provider": "p"}
     catalog.rename_model(MODEL, "n", False)
@@ -220,6 +257,8 @@ def test_object_paths_have_an_order() -> None:
     one, two = ObjectPath("a", "b"), ObjectPath("a", "c")
     assert sorted([two, one]) == [one, two]
     assert (one < two, one <= one, two > one, two >= two, one > two) == (True,) * 4 + (False,)
+    assert ObjectPath("a", "b").compare_to(ObjectPath("a", "d")) == -2
+    assert ObjectPath("a", "bcd").compare_to(ObjectPath("a", "b")) == 2
     with pytest.raises(TypeError):
         assert one < "a.b"  # type: ignore[operator]
 

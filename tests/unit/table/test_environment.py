@@ -202,7 +202,10 @@ def test_explain(env: TableEnvironment) -> None:
     text = grouped.explain(*ExplainDetail)
     assert "changelogMode=[I,UB,UA]" in text
     assert '"type": "GroupAggregate"' in text
-    assert "== Plan Advice ==" in text
+    advised, _, _ = text.partition("== Physical Execution Plan ==")
+    assert "== Optimized Physical Plan With Advice ==" in advised
+    assert advised.strip().endswith("No available advice...")
+    assert "Advice" not in grouped.explain()
     with pytest.raises(TypeMismatch, match="ExplainDetail"):
         table.explain("cost")  # type: ignore[arg-type]
     assert "Values" in env.explain_sql("SELECT 1")

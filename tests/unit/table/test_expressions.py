@@ -6,12 +6,13 @@ from datetime import date, datetime
 
 import pytest
 
-from headrace.errors import HeadraceError, InvalidQuery, TypeMismatch
+from headrace.errors import HeadraceError, InvalidQuery, TypeMismatch, UnfitValue
 from headrace.table import DataTypes
 from headrace.table.expression import (
     Expression,
     JsonExistsOnError,
     JsonOnNull,
+    JsonQueryOnEmptyOrError,
     JsonQueryWrapper,
     JsonType,
     JsonValueOnEmptyOrError,
@@ -34,6 +35,7 @@ from headrace.table.expressions import (
     from_unixtime,
     if_then_else,
     json_array,
+    json_array_agg,
     json_object,
     json_string,
     lit,
@@ -47,15 +49,19 @@ from headrace.table.expressions import (
     pi,
     range_,
     row,
+    row_interval,
     temporal_overlaps,
     timestamp_diff,
     to_date,
     to_timestamp,
+    to_timestamp_ltz,
+    with_all_columns,
     with_columns,
     without_columns,
 )
 from tests.unit.table.in_process import changes_of, table_environment
 
+EMPTY = JsonQueryOnEmptyOrError.EMPTY_ARRAY
 NUMBERS = [
     (col("i") + 1, "6"),
     (1 + col("i"), "6"),
@@ -326,6 +332,12 @@ def test_errors_name_the_line() -> None:
         table.select("a")  # type: ignore[arg-type]
 
 
+def test_a_literal_fits_the_type_it_is_given() -> None:
+    with pytest.raises(UnfitValue, match="the literal is TINYINT, which cannot hold 300") as caught:
+        lit(300, DataTypes.TINYINT().not_null())
+    assert "test_expressions.py" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("expression", "text"),
     [
@@ -342,6 +354,34 @@ def test_errors_name_the_line() -> None:
         (if_then_else(col("a"), "x", "y"), "ifThenElse(a, 'x', 'y')"),
         (row(1, "a"), "row(1, 'a')"),
         (lit(None, DataTypes.INT()), "null"),
+        (lit(10, DataTypes.INT(False)), "10"),
+        (lit(10).cast(DataTypes.INT()), "cast(10, INT)"),
+        (lit("it's \\"), "'it''s \\'"),
+        (lit(b"ab"), "[97, 98]"),
+        (col("a").try_cast(DataTypes.INT()), "TRY_CAST(a, INT)"),
+        (col("a").get(0), "get(a, 0)"),
+        (col("a").array_max(), "ARRAY_MAX(a)"),
+        (col("a").regexp_count("x"), "REGEXP_COUNT(a, 'x')"),
+        (col("a").regexp_extract("x"), "regexpExtract(a, 'x')"),
+        (col("a").first_value, "first_value(a)"),
+        (col("a").list_agg(), "listAgg(a, ',')"),
+        (col("a").as_argument("p"), "ASSIGNMENT('p', a)"),
+        (col("a").sum.over(col("w")), "over(sum(a), w)"),
+        (col("a").is_json(), "IS_JSON(a)"),
+        (col("a").is_json(JsonType.ARRAY), "IS_JSON(a, ARRAY)"),
+        (col("a").json_exists("$.x"), "JSON_EXISTS(a, '$.x')"),
+        (col("a").json_exists("$", JsonExistsOnError.FALSE), "JSON_EXISTS(a, '$', FALSE)"),
+        (col("a").json_value("$.x"), "JSON_VALUE(a, '$.x', STRING, NULL, null, NULL, null)"),
+        (
+            col("a").json_query("$", JsonQueryWrapper.CONDITIONAL_ARRAY, EMPTY, EMPTY),
+            "JSON_QUERY(a, '$', STRING, CONDITIONAL_ARRAY, EMPTY_ARRAY, EMPTY_ARRAY)",
+        ),
+        (json_array_agg(JsonOnNull.ABSENT, col("a")), "JSON_ARRAYAGG_ABSENT_ON_NULL(a)"),
+        (to_timestamp_ltz(1, 0), "TO_TIMESTAMP_LTZ(1, 0)"),
+        (with_all_columns(), "*"),
+        (row_interval(4), "4"),
+        (call("my_func", col("a")), "my_func(a)"),
+        (call("cat.db.f", col("a")), "cat.db.f(a)"),
     ],
 )
 def test_an_expression_shows_itself_as_flink_does(expression: Expression, text: str) -> None:

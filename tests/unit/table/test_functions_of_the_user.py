@@ -9,7 +9,9 @@ import pytest
 
 from headrace.common import Row
 from headrace.core.expressions import UserFunction
+from headrace.core.table_columns import arrow_type, to_arrow
 from headrace.errors import HeadraceError, InvalidArgument, InvalidQuery, TypeMismatch
+from headrace.operators.table.batched_calls import column_call
 from headrace.table import (
     AggregateFunction,
     AsyncScalarFunction,
@@ -23,6 +25,7 @@ from headrace.table import (
     TableFunction,
 )
 from headrace.table.expressions import call, col
+from headrace.table.type_mapping import logical_type_of
 from headrace.table.udf import udaf, udf, udtaf, udtf
 from tests.unit.table.in_process import changes_of, table_environment
 
@@ -330,3 +333,71 @@ def test_input_types_are_cast(table: Table) -> None:
     assert changes_of(table.select(kind(col("i"))).limit(1)) == ["+I[float]"]
     assert isinstance(kind.user_function(), UserFunction)
     assert given == []
+
+
+class Held(AggregateFunction[str, Any]):
+    """Counts in a view of a map, whose type it declares; words that come to nothing are removed."""
+
+    def create_accumulator(self) -> Any:
+        return Row(MapView())
+
+    def accumulate(self, accumulator: Any, *args: Any) -> None:
+        counts = accumulator[0]
+        counts[args[0]] = (counts.get(args[0]) or 0) + 1
+        counts.remove("never there")
+
+    def retract(self, accumulator: Any, *args: Any) -> None:
+        counts = accumulator[0]
+        counts[args[0]] -= 1
+        entries = iter(counts.items())
+        for _, count in entries:
+            if count == 0:
+                entries.remove()
+
+    def get_value(self, accumulator: Any) -> str:
+        keys = sorted(accumulator[0])
+        assert sorted(accumulator[0].keys()) == keys
+        return ",".join(f"{key}{accumulator[0][key]}" for key in keys)
+
+    def get_result_type(self) -> str:
+        return "STRING"
+
+    def get_accumulator_type(self) -> Any:
+        view = DataTypes.MAP_VIEW(DataTypes.STRING(), DataTypes.BIGINT())
+        return DataTypes.ROW([DataTypes.FIELD("counts", view)])
+
+
+def test_a_declared_view_of_a_map_answers_as_state_does() -> None:
+    env = table_environment()
+    rows = env.from_elements([(1, "a"), (1, "b"), (2, "b"), (2, "c")], ["k", "v"])
+    last = rows.group_by(col("k")).select(col("v").last_value.alias("v"))
+    assert changes_of(last.select(udaf(Held())(col("v"))))[-1] == "+U[b1,c1]"
+    plain: MapView[str, int] = MapView()
+    with pytest.raises(KeyError):
+        plain.get("a")
+    plain.hold_as_state()
+    assert plain.get("a") is None
+    with pytest.raises(InvalidArgument, match=r"remove\(\) comes after next\(\)"):
+        plain.keys().remove()  # type: ignore[attr-defined]
+
+
+def test_rows_that_columns_become_have_the_names_of_their_type() -> None:
+    """Spark refuses a struct of other names."""
+
+    @udf(result_type="ROW<x INT, y STRING>", func_type="pandas")
+    def renamed(frame: Any) -> Any:
+        return frame.rename(columns={"a": "p", "b": "q"})
+
+    @udf(result_type="ROW<x INT, y STRING>", func_type="arrow")
+    def same(rows: Any) -> Any:
+        return rows
+
+    row = logical_type_of("ROW<a BIGINT, b STRING>")
+    for function in (renamed, same):
+        user = function.user_function()
+        call_columns = column_call(user, [row], user.result_type)
+        found = call_columns([to_arrow([(1, "u"), (2, None)], row)], 2)
+        assert found.type == arrow_type(user.result_type)
+        assert found.to_pylist() == [{"x": 1, "y": "u"}, {"x": 2, "y": None}]
+    absent = column_call(same.user_function(), [row], same.user_function().result_type)
+    assert absent([to_arrow([None, (1, "u")], row)], 2).to_pylist() == [None, {"x": 1, "y": "u"}]

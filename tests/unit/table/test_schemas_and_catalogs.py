@@ -36,21 +36,23 @@ def test_a_schema_shows_what_was_declared() -> None:
         .build()
     )
     assert str(schema) == (
-        "(\n  `a` [INT NOT NULL],\n  `b` AS [(`a` + 1)],\n"
-        "  `m` [STRING] METADATA FROM 'key' VIRTUAL,\n  `ts` [TIMESTAMP(3)],\n"
+        "(\n  `a` INT NOT NULL,\n  `b` AS [(`a` + 1)],\n"
+        "  `m` METADATA FROM 'key' VIRTUAL,\n  `ts` [TIMESTAMP(3)],\n"
         "  WATERMARK FOR `ts` AS [(`ts` - INTERVAL '3.000' SECOND)],\n"
-        "  PRIMARY KEY (`a`) NOT ENFORCED\n)"
+        "  CONSTRAINT `PK_a` PRIMARY KEY (`a`) NOT ENFORCED\n)"
     )
     assert Schema.new_builder().from_schema(schema).build() == schema
+    one, other = (Schema.new_builder().column_by_metadata("m", t).build() for t in ("INT", "DATE"))
+    assert str(one) == str(other) == "(\n  `m` METADATA\n)"
+    assert one != other
 
 
 def test_a_schema_of_other_things() -> None:
     row = DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())])
     assert Schema.new_builder().from_row_data_type(row).build().columns[0].name == "a"
     resolved = ResolvedSchema.physical(["x"], [DataTypes.STRING()])
-    assert (
-        str(Schema.new_builder().from_resolved_schema(resolved).build()) == "(\n  `x` [STRING]\n)"
-    )
+    shown = str(Schema.new_builder().from_resolved_schema(resolved).build())
+    assert shown == "(\n  `x` STRING\n)"
     builder = Schema.new_builder().column("a", "INT")
     with pytest.raises(InvalidArgument, match="two columns a"):
         builder.column("a", "INT")
@@ -162,7 +164,7 @@ def test_a_catalog_by_hand() -> None:
     found = catalog.get_table(path)
     assert found.get_options() == {"x": "y"}
     assert found.get_comment() == "c"
-    assert str(found.get_unresolved_schema()) == "(\n  `a` [INT]\n)"
+    assert str(found.get_unresolved_schema()) == "(\n  `a` INT\n)"
     spec = CatalogPartitionSpec({"a": "1"})
     catalog.create_partition(path, spec, CatalogPartition.create_instance({"p": "q"}), False)
     assert catalog.list_partitions(path) == [spec]

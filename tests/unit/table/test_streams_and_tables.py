@@ -8,7 +8,7 @@ import pytest
 
 from headrace.common import Instant, Row, RowKind, Types, WatermarkStrategy
 from headrace.core.watermarks import TimestampAssigner
-from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream import ProcessFunction, StreamExecutionEnvironment
 from headrace.errors import HeadraceError, InvalidArgument, InvalidQuery, TypeMismatch
 from headrace.table import ChangelogMode, DataTypes, Schema, StreamTableEnvironment
 from headrace.table.expressions import col, lit, source_watermark
@@ -51,6 +51,18 @@ def test_columns_follow_the_streams_type(env: StreamTableEnvironment) -> None:
     schema = Schema.new_builder().column("n", DataTypes.BIGINT()).build()
     named = env.from_data_stream(env._env.from_collection([1], Types.LONG()), schema)
     assert list(named.relation.names) == ["n"]
+
+
+def test_a_table_that_was_a_stream_has_its_types_again(env: StreamTableEnvironment) -> None:
+    table = env.sql_query(
+        "SELECT CAST('2020-02-29 12:34:56.789' AS TIMESTAMP(3)) AS t,"
+        " CAST(1.5 AS DECIMAL(10, 2)) AS d, CAST('abc' AS CHAR(3)) AS c, INTERVAL '1' DAY AS i"
+    )
+    back = env.from_data_stream(env.to_data_stream(table).filter(lambda row: True))
+    assert str(back.get_resolved_schema()) == str(table.get_resolved_schema())
+    assert (
+        changes_of(back) == changes_of(table) == ["+I[2020-02-29T12:34:56.789, 1.50, abc, PT24H]"]
+    )
 
 
 def test_columns_by_expressions(env: StreamTableEnvironment) -> None:
@@ -200,6 +212,28 @@ def test_columns_of_a_changelog_stream_go_by_position(env: StreamTableEnvironmen
         env.to_changelog_stream(table, declared(("s", "STRING"), ("i", "BIGINT"), ("d", "DOUBLE")))
     with pytest.raises(InvalidQuery, match="the table has 3 columns, the schema has 1"):
         env.to_changelog_stream(table, declared(("s", "STRING")))
+
+
+def test_metadata_of_a_changelog_stream_is_the_time_of_its_records(
+    env: StreamTableEnvironment,
+) -> None:
+    class Told(ProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> Any:
+            yield value, ctx.timestamp()
+
+    table = env.sql_query(
+        "SELECT 'x' AS s, 1 AS i,"
+        " CAST(TIMESTAMP '1970-01-01 00:00:00.042' AS TIMESTAMP_LTZ(3)) AS t"
+    )
+    builder = Schema.new_builder().column("a", "STRING")
+    builder.column_by_metadata("rowtime", "TIMESTAMP_LTZ(3)").column("b", "INT")
+    stream = env.to_changelog_stream(table.select(col("s"), col("t"), col("i")), builder.build())
+    assert stream.get_type().get_field_names() == ["a", "b"]
+    stream.process(Told()).map(repr).print()
+    assert printed_by(env) == ["(Row(a='x', b=1), 42)"]
+    wrong = Schema.new_builder().column("a", "STRING").column_by_metadata("key", "STRING").build()
+    with pytest.raises(InvalidQuery, match="streams have no metadata key, only rowtime"):
+        env.to_changelog_stream(env.sql_query("SELECT 'x', 'y'"), wrong)
 
 
 def test_to_append_stream(env: StreamTableEnvironment) -> None:

@@ -10,6 +10,7 @@ import pytest
 from headrace.common import Row, RowKind, Types
 from headrace.core import logical_types as lt
 from headrace.core.stream_types import logical_type_of_stream, stream_row_type
+from headrace.core.temporal_types import LocalTimeTypeInfo
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.sql.types import parse_type
 from headrace.table.table_schema import TableSchema
@@ -152,7 +153,10 @@ def test_what_is_no_type() -> None:
         (Types.STRING(), "STRING"), (Types.LONG(), "BIGINT"), (Types.FLOAT(), "FLOAT"),
         (Types.INSTANT(), "TIMESTAMP_LTZ(9)"), (Types.SQL_TIMESTAMP(), "TIMESTAMP(9)"),
         (Types.SQL_DATE(), "DATE"), (Types.SQL_TIME(), "TIME(0)"),
-        (Types.BIG_DEC(), "DECIMAL(38, 18)"), (Types.PICKLED_BYTE_ARRAY(), "RAW('object', '...')"),
+        (LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_DATE_TIME), "TIMESTAMP(9)"),
+        (LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_DATE), "DATE"),
+        (LocalTimeTypeInfo(LocalTimeTypeInfo.TimeType.LOCAL_TIME), "TIME(0)"),
+        (Types.BIG_DEC(), "DECIMAL(38, 18)"), (Types.PICKLED_BYTE_ARRAY(), "RAW('[B', '...')"),
         (Types.LIST(Types.INT()), "ARRAY<INT>"), (Types.PRIMITIVE_ARRAY(Types.BYTE()), "BYTES"),
         (Types.PRIMITIVE_ARRAY(Types.INT()), "ARRAY<INT NOT NULL>"),
         (Types.MAP(Types.STRING(), Types.INT()), "MAP<STRING, INT>"),
@@ -162,6 +166,18 @@ def test_what_is_no_type() -> None:
 )  # fmt: skip
 def test_types_of_streams(info: Types, text: str) -> None:
     assert str(logical_type_of_stream(info)) == text  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["DATE", "TIME(0)", "TIME(3)", "TIMESTAMP(3)", "TIMESTAMP(9)", "TIMESTAMP_LTZ(3)", "CHAR(3)",
+     "VARCHAR(5)", "BINARY(2)", "DECIMAL(10, 2)", "DECIMAL(5, 0)", "INT NOT NULL", "ARRAY<CHAR(2)>",
+     "MAP<STRING, TIMESTAMP(3)>", "MULTISET<INT>", "ROW<`a` DECIMAL(4, 1), `b` DATE>",
+     "INTERVAL DAY TO SECOND(3)", "INTERVAL YEAR TO MONTH"],
+)  # fmt: skip
+def test_a_column_keeps_its_type_through_a_stream_and_back(text: str) -> None:
+    fields = (lt.Field("c", parse_type(text)),)
+    assert logical_type_of_stream(stream_row_type(fields)) == lt.RowType(fields)
 
 
 def test_types_of_arrow_and_streams_of_tables() -> None:

@@ -20,7 +20,7 @@ from headrace.operators.functions.session import session_time_zone
 from headrace.operators.table.user_functions import FunctionContext
 from headrace.spark.native.expressions import _body
 from headrace.table import DataTypes, ListView, MapView, Schema, Table, UserDefinedType
-from headrace.table.data_types import DataType
+from headrace.table.data_types import DataType, ZonedTimestampType
 from headrace.table.expressions import col
 from headrace.table.results import TableResult
 from headrace.table.row_frames import data_frame
@@ -139,6 +139,23 @@ def test_times_of_day_in_a_data_frame_become_a_column() -> None:
     assert changes_of(env.from_pandas(frame)) == ["+I[01:02:03]", "+I[null]"]
     typed = DataTypes.ROW([DataTypes.FIELD("t", DataTypes.TIME())])
     assert changes_of(env.from_pandas(frame, typed)) == ["+I[01:02:03]", "+I[null]"]
+
+
+@pytest.mark.parametrize(
+    ("column", "error", "hint"),
+    [
+        (pd.Series(["a", "b"], dtype="category"), TypeError, "astype"),
+        (pd.Series([datetime.timedelta(1)]), TypeError, "astype"),
+        (pd.Series([1, "a"]), ValueError, "DataTypes.ROW"),
+    ],
+)
+def test_columns_of_a_data_frame_that_no_type_fits(
+    column: Any, error: type[Exception], hint: str
+) -> None:
+    with pytest.raises(error) as caught:
+        table_environment().from_pandas(pd.DataFrame({"c": column}))
+    assert isinstance(caught.value, HeadraceError)
+    assert hint in str(caught.value.hint)
 
 
 def test_instants_reach_functions_as_times_in_the_sessions_zone() -> None:
@@ -384,3 +401,76 @@ def test_native_queries_give_functions_the_same_values(name: str) -> None:
     seen = run(lambda each: pd.Series([str(each.dtype)] * 2), DataTypes.STRING(), "pandas")
     # A NULL among whole numbers makes floats of them.
     assert seen[0].as_py() == {**DTYPES, "TINYINT": "float64"}.get(name, "object")
+
+
+class Holder:
+    """An object of a program: its attributes are the fields of a row."""
+
+    def __init__(self, **fields: Any) -> None:
+        vars(self).update(fields)
+
+
+@pytest.mark.parametrize(
+    ("value", "type", "kind"),
+    [
+        ("abc", DataTypes.VARCHAR(2), ValueError),
+        ("ab", DataTypes.CHAR(3), ValueError),
+        ("abcd", DataTypes.CHAR(3), ValueError),
+        (bytearray(b"ab"), DataTypes.VARBINARY(1), ValueError),
+        (bytearray(b"a"), DataTypes.BINARY(2), ValueError),
+        (128, DataTypes.TINYINT(), ValueError),
+        (None, DataTypes.INT(False), ValueError),
+        ([None], DataTypes.ARRAY(DataTypes.INT(False)), ValueError),
+        ({"a": None}, DataTypes.MAP(DataTypes.STRING(), DataTypes.INT(False)), ValueError),
+        ((1,), TWO, ValueError),
+        (Row(a=1), TWO, ValueError),
+        (Holder(a=None, b="x"), TWO, TypeError),
+        ("1", DataTypes.INT(), TypeError),
+        (1.0, DataTypes.DECIMAL(10, 0), TypeError),
+    ],
+)
+def test_elements_that_do_not_fit_are_refused_with_the_kinds_of_errors_of_pyflink(
+    value: Any, type: DataType, kind: Any
+) -> None:
+    row = DataTypes.ROW([DataTypes.FIELD("x", type)])
+    with pytest.raises(kind) as caught:
+        table_environment().from_elements([(value,)], row)
+    assert isinstance(caught.value, TypeMismatch)
+    assert isinstance(caught.value, ValueError) == (kind is ValueError)
+
+
+def test_objects_are_rows_of_their_attributes() -> None:
+    env = table_environment()
+    declared = env.from_elements(
+        [(Holder(a=1, b=1.5),), (Holder(a=2),)], DataTypes.ROW([DataTypes.FIELD("x", TWO)])
+    )
+    assert changes_of(declared) == ["+I[+I[1, 1.5]]", "+I[+I[2, null]]"]
+    assert changes_of(env.from_elements([(1, Holder(b="x", a=2))])) == ["+I[1, +I[2, x]]"]
+
+
+def test_objects_of_another_user_defined_type_are_refused() -> None:
+    class One(UserDefinedType):
+        @classmethod
+        def sql_type(cls) -> DataType:
+            return DataTypes.INT()
+
+        def serialize(self, obj: Any) -> Any:
+            return 1
+
+    class Other(One):
+        pass
+
+    mine = Holder()
+    mine.__UDT__ = One()
+    env = table_environment()
+    row = DataTypes.ROW([DataTypes.FIELD("x", Other())])
+    with pytest.raises(ValueError, match="is no Other"):
+        env.from_elements([(mine,)], row)
+    assert changes_of(env.from_elements([(mine,)], ["x"])) == ["+I[1]"]
+
+
+def test_a_time_with_a_zone_has_its_own_offset() -> None:
+    zone = datetime.timezone(datetime.timedelta(hours=1))
+    midnight = datetime.datetime(1970, 1, 1, tzinfo=zone)
+    assert ZonedTimestampType().to_sql_type(midnight) == (0, 3600)
+    assert ZonedTimestampType().from_sql_type((0, 3600)) == midnight

@@ -295,6 +295,19 @@ def test_an_assigner_whose_own_trigger_cannot_merge(stream):
     assert values(windows.trigger(CountTrigger.of(6)).sum(1)) == []
 
 
+def test_an_assigner_may_have_a_trigger_that_merges_without_saying_so(stream):
+    class Merging(DeltaTrigger):
+        def on_merge(self, window, ctx):
+            ctx.register_event_time_timer(window.max_timestamp())
+
+    class Sessions(EventTimeSessionWindows):
+        def get_default_trigger(self, env):
+            return Merging(100, max)
+
+    assert values(stream.window_all(Sessions(5)).sum(1)) is not None
+    refused(InvalidGraph, "Sessions", stream.window_all(Sessions(5)).trigger, Merging(1, max))
+
+
 def test_lateness_must_be_an_amount(windowed):
     refused(InvalidArgument, "negative", windowed.allowed_lateness, -1)
     refused(InvalidArgument, "negative", windowed.allowed_lateness, Time.seconds(-1))

@@ -14,12 +14,26 @@ from headrace.connectors.tables.line_reading import (
     LineFormat,
 )
 from headrace.connectors.tables.options import Options
-from headrace.connectors.tables.text_columns import TextColumns, written
-from headrace.core.logical_types import BINARIES, CHARACTERS, Field, LogicalType, RowType
+from headrace.connectors.tables.text_columns import LegacyTexts, TextColumns, written
+from headrace.core.logical_types import (
+    BINARIES,
+    CHARACTERS,
+    NUMERIC,
+    BooleanType,
+    DateType,
+    Field,
+    LogicalType,
+    RowType,
+    TimestampType,
+    TimeType,
+)
+from headrace.core.table_connector import LEGACY_CSV
 from headrace.errors import InvalidArgument, Unsupported
 from headrace.formats.csv_dialect import CsvDialect
 from headrace.spark.native.types import quoted
 
+_LONGEST_LINE_END = 2
+_LEGACY_TYPES = (*CHARACTERS, *NUMERIC, BooleanType, DateType, TimeType, TimestampType)
 _NOWHERE = "\x00"
 """A text that no field has: where there is no literal for NULL, no text means NULL."""
 
@@ -63,7 +77,8 @@ def table_format(options: Options, row: RowType) -> TableFormat:
     make = _FORMATS.get(name)
     if make is None:
         raise InvalidArgument(
-            f"there is no format '{name}' for files", hint=f"There are: {', '.join(_FORMATS)}."
+            f"there is no format '{name}' for files",
+            hint=f"There are: {', '.join(each for each in _FORMATS if each != LEGACY_CSV)}.",
         )
     return make(options, row)
 
@@ -133,6 +148,48 @@ def _csv(options: Options, row: RowType) -> TableFormat:
     )  # fmt: skip
 
 
+def _legacy_csv(options: Options, row: RowType) -> TableFormat:
+    """Of tables with 'connector.type'; what Spark's reader cannot do is refused."""
+    delimiter = _character(options, "format.field-delimiter", ",") or ","
+    quote = _character(options, "format.quote-character")
+    comment = _character(options, "format.comment-prefix")
+    ends = options.text("format.line-delimiter", "\n") or "\n"
+    header = options.flag("format.ignore-first-line")
+    for each in row.types:
+        if not isinstance(each, _LEGACY_TYPES):
+            raise Unsupported(f"older options of CSV have no form for {each}")
+    if len(ends) > _LONGEST_LINE_END or (
+        (header or comment not in (None, "#")) and len(row.fields) == 1
+    ):
+        raise Unsupported(
+            "such lines cannot be read: one or two characters end a line; a table of one column "
+            "has no header, nor comments that begin with other signs than #",
+            hint="Write the files in another form, or read them with a DataStream.",
+        )
+    ignores = options.flag("format.ignore-parse-errors")
+    shape = {"sep": delimiter, "quote": quote or _NOWHERE, "escape": quote or _NOWHERE}
+    parsing = {
+        **shape,
+        "nullValue": _NOWHERE,
+        "emptyValue": "",
+        "lineSep": ends,
+        "header": str(header).lower(),
+        **({"comment": comment} if comment else {}),
+    }
+    if ends == "\n":
+        del parsing["lineSep"]  # then a line may also end as on Windows
+    lines = LineFormat(
+        "csv", LegacyTexts(flat=True), parsing, NULL_FIELDS if ignores else FAIL, legacy=True
+    )
+    return TableFormat(
+        "csv",
+        "csv",
+        lines,
+        writing={**shape, "nullValue": "", "emptyValue": ""},
+        dialect=CsvDialect(delimiter, quote, None, None),
+    )
+
+
 def _json(options: Options, row: RowType) -> TableFormat:
     ignores = options.flag("json.ignore-parse-errors")
     required = options.flag("json.fail-on-missing-field")
@@ -182,6 +239,7 @@ def _columnar(name: str) -> Callable[[Options, RowType], TableFormat]:
 
 _FORMATS: dict[str, Callable[[Options, RowType], TableFormat]] = {
     "csv": _csv,
+    LEGACY_CSV: _legacy_csv,
     "json": _json,
     "raw": _raw,
     "parquet": _columnar("parquet"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ from headrace.connectors.tables.file_paths import (
     METADATA,
     absolute_path,
     check_there,
+    local_file,
     metadata_text,
     partition_text,
     shown_path,
@@ -28,6 +30,7 @@ from headrace.connectors.tables.options import Options
 from headrace.core.logical_types import Field, LogicalType, RowType
 from headrace.core.source import FrameSpec, OnDriver
 from headrace.core.table_connector import (
+    LEGACY_CSV,
     METADATA_PREFIX,
     BadRows,
     CatalogTable,
@@ -35,7 +38,7 @@ from headrace.core.table_connector import (
     TableSink,
     TableSource,
 )
-from headrace.errors import Unsupported
+from headrace.errors import InvalidArgument, Unsupported
 from headrace.spark.native.types import quoted, spark_type
 from headrace.spark.stream_inputs import FILES_PER_BATCH, of_new_files
 
@@ -189,6 +192,8 @@ class FileTableSink(TableSink):
     partition_keys: tuple[str, ...] = ()
     overwrite: bool = False
     default_partition: str = DEFAULT_PARTITION
+    legacy: bool = False
+    """Whether it writes to a new place, or in place of what is there."""
 
     def native(self, frame: Any) -> Callable[[], None] | None:
         texts = self.format.written(self.row.fields)
@@ -202,6 +207,20 @@ class FileTableSink(TableSink):
             writer = writer.option("partitionOverwriteMode", "dynamic")
             writer = writer.partitionBy(*self.partition_keys)
         return lambda: writer.save(self.path)
+
+    def prepare(self) -> None:
+        place = local_file(self.path)
+        if not self.legacy or place is None or not place.exists():
+            return
+        if not self.overwrite:
+            raise InvalidArgument(
+                f"there is a file or folder {place} already",
+                hint="'format.write-mode' = 'OVERWRITE' replaces it.",
+            )
+        if place.is_dir():
+            shutil.rmtree(place)
+        else:
+            place.unlink()
 
     def overwriting(self) -> TableSink:
         return replace(self, overwrite=True)
@@ -237,6 +256,11 @@ class FileSystemConnector(TableConnector):
         common = self._common(given, table, row)
         self._watched(given)
         self._pattern(given)
+        if given.text("format") == LEGACY_CSV:
+            modes = ("OVERWRITE", "NO_OVERWRITE")
+            overwrite = given.choice("format.write-mode", modes, modes[1]) == modes[0]
+            given.whole("format.num-files")
+            common |= {"overwrite": overwrite, "legacy": True}
         return FileTableSink(**self._done(given, common))
 
     def _refuse(self, given: Options) -> None:

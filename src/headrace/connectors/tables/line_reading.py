@@ -9,7 +9,7 @@ from typing import Any
 from headrace.connectors.tables.file_paths import shown_path
 from headrace.connectors.tables.raising import raised
 from headrace.connectors.tables.text_columns import TextColumns, sql_text
-from headrace.core.logical_types import STRING, Field, LogicalType
+from headrace.core.logical_types import CHARACTERS, STRING, Field, LogicalType
 from headrace.spark.native.types import quoted, spark_type
 
 FAIL, SKIP, DEAD_LETTER, NULL_FIELDS = "fail", "skip", "dead-letter", "null-fields"
@@ -41,6 +41,8 @@ class LineFormat:
     """Of JSON: whether an object without a field is no row."""
     multi_line: bool = False
     """Of CSV: whether a record may span lines, so that a file is read by one task."""
+    legacy: bool = False
+    """Of CSV: whether nothing is NULL where it is no text, and what is too much is left out."""
 
     @property
     def checked(self) -> bool:
@@ -66,7 +68,8 @@ class LineFormat:
             read = reader.format("csv").options(**options, multiLine=multi_line).schema(schema)
             frame = read.load(path).selectExpr("*", *place)
             return frame.filter(self._shaped(fields))
-        lines = reader.format("text").load(path)
+        ends = {key: value for key, value in options.items() if key == "lineSep"}
+        lines = reader.format("text").options(**ends).load(path)
         if self.name == "json":
             lines = lines.filter("trim(value) <> ''")
         elif "comment" in options:
@@ -90,6 +93,8 @@ class LineFormat:
         if self.bad_rows == NULL_FIELDS:
             text = f"IF({row}{_BAD} IS NULL, {text}, {row}{key})"
         null = self.columns.null_literal
+        if self.legacy and not isinstance(every[at].type, CHARACTERS):
+            null = ""
         return text if null is None else f"nullif({text}, {sql_text(null)})"
 
     def _shaped(self, every: Sequence[Field]) -> str:
@@ -99,6 +104,10 @@ class LineFormat:
             bad, line = _BAD, f"concat({_BAD}, coalesce(left(t0, 0), ''))"
         else:
             bad, line = f"_row.{_BAD}", "_line"
+        if self.legacy:
+            whole = f"{bad} IS NULL OR NOT ({self._not_longer(line, every)})"
+            said = failure(self.name, self._shape(every), line)
+            return whole if self.bad_rows == NULL_FIELDS else f"IF({whole}, TRUE, {said})"
         if self.bad_rows != NULL_FIELDS:
             cases = self._missing(every)
             wrong = f"{bad} IS NOT NULL{''.join(f' OR {each}' for each, _ in cases)}"

@@ -172,6 +172,27 @@ class TextColumns:
         return f"concat({start}, {shown}, {end})"
 
 
+class LegacyTexts(TextColumns):
+    """Texts as Flink's older reader of CSV takes them: the value alone; nothing is NULL."""
+
+    def bad(self, text: str, type: LogicalType, depth: int = 0) -> str | None:
+        if isinstance(type, CHARACTERS):
+            return None
+        return f"({text} IS NOT NULL AND {self._scalar(text, type)} IS NULL)"
+
+    def _scalar(self, text: str, type: LogicalType) -> str:
+        if isinstance(type, BooleanType):
+            known = {"TRUE": "('true', '1')", "FALSE": "('false', '0')"}
+            cases = [f"WHEN lower({text}) IN {texts} THEN {v}" for v, texts in known.items()]
+            return f"CASE {' '.join(cases)} END"
+        value = super()._scalar(text, type)
+        if isinstance(type, CHARACTERS):
+            return value
+        shape = "-?[0-9]+" if isinstance(type, _WHOLE) else "[-.0-9].*[^ ]|[0-9]|NaN|-?Infinity"
+        shape = "[^T]+" if isinstance(type, TimestampType) else shape
+        return f"IF({text} RLIKE '^({shape})$', {value}, NULL)"
+
+
 def _either(conditions: object) -> str | None:
     found = [each for each in conditions if each is not None]  # type: ignore[attr-defined]
     return f"({' OR '.join(found)})" if found else None

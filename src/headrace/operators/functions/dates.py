@@ -77,15 +77,20 @@ def read_time(text: str) -> int:
 
 
 def read_timestamp(text: str) -> int:
-    """yyyy-m-d or yyyy-m-d h:m:s with a fraction, in nanoseconds."""
+    """yyyy-m-d or yyyy-m-d h:m:s with a fraction, in nanoseconds.
+
+    As Java reads them: of a day up to 31 that the month has not, its last day is meant, and a day
+    ends at 24:00:00.
+    """
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         raise ValueError(f"'{text}' is no timestamp")
     year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
-    if hour > 23 or minute > 59 or second > 59:
-        raise ValueError(f"'{text}' is no timestamp")
     nanos = int((match.group(7) or "").ljust(9, "0"))
-    days = checked_days(year, month, day, text)
+    midnight = hour == 24 and not (minute or second or nanos)
+    if (hour > 23 and not midnight) or minute > 59 or second > 59 or month > 12 or day > 31:
+        raise ValueError(f"'{text}' is no timestamp")
+    days = checked_days(year, month, min(day, month_days(year, month)), text)
     return (((days * 24 + hour) * 60 + minute) * 60 + second) * SECOND_NANOS + nanos
 
 

@@ -7,15 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.core.expressions import Accumulator
-from headrace.core.logical_types import ArrayType, LogicalType
-from headrace.operators.functions.aggregates import Types, finisher
+from headrace.core.logical_types import DOUBLE, ArrayType, LogicalType
+from headrace.operators.functions.aggregates import Types
+from headrace.operators.functions.casting import conversion
 
 
 class Variance:
     """Keeps the count, the mean and the sum of squared distances from it, after Welford."""
 
     def __init__(self, type: LogicalType, *, sample: bool, root: bool):
-        self._finish = finisher(type)
+        self._finish = conversion(DOUBLE, type)  # an integer ends where its type does
         self._less = 1 if sample else 0
         self._root = root
 

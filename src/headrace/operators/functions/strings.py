@@ -8,6 +8,7 @@ from typing import Any
 from headrace.operators.functions.java_regex import compiled
 
 _MAX_INT = 2**31 - 1
+_DECIMAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[dDfF]?\s*")
 
 
 def concat(*texts: Any) -> Any:
@@ -184,13 +185,13 @@ def split_by_pattern(text: str, pattern: str, limit: int = 0) -> list[str]:
     return parts
 
 
-def is_alpha(text: str) -> bool:
-    return text.isalpha()
+def is_alpha(text: str | None) -> bool:
+    return text is not None and text.isalpha()
 
 
-def is_digit(text: str) -> bool:
-    return text.isdecimal()
+def is_digit(text: str | None) -> bool:
+    return text is not None and text.isdecimal()
 
 
-def is_decimal(text: str) -> bool:
-    return re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[dDfF]?\s*", text) is not None
+def is_decimal(text: str | None) -> bool:
+    return text is not None and _DECIMAL.fullmatch(text) is not None

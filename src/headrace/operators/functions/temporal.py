@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.core import logical_types as lt
 from headrace.core.logical_types import LogicalType
+from headrace.errors import InvalidArgument
 from headrace.operators.functions import dates
 from headrace.operators.functions.date_parsing import parsed
 from headrace.operators.functions.date_patterns import written
@@ -116,8 +117,15 @@ def convert_tz(text: str, source: str, target: str) -> str | None:
     wall = _read_plain(text)
     if wall is None:
         return None
-    zone: tzinfo = zone_of(target)
-    return written(wall_of(instant_of(wall, zone_of(source)), zone), UTC, PLAIN)
+    return written(wall_of(instant_of(wall, _known_zone(source)), _known_zone(target)), UTC, PLAIN)
+
+
+def _known_zone(name: str) -> tzinfo:
+    """Java's time zones: one that nobody knows is GMT."""
+    try:
+        return zone_of(name)
+    except InvalidArgument:
+        return UTC
 
 
 def overlaps(start: Any, end: Any, other_start: Any, other_end: Any) -> bool:

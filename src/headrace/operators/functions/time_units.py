@@ -17,6 +17,7 @@ from headrace.operators.functions.dates import (
     days_of,
     plus_months,
 )
+from headrace.operators.functions.numbers import wrapped
 from headrace.operators.functions.session import instant_of, time_zone, wall_of, zone_of
 
 Part = Callable[[int], int]
@@ -235,7 +236,7 @@ def _add_to_nanos(unit: str, count: int, nanos: int) -> int:
 def timestamp_diff(
     types: Sequence[LogicalType], _result: LogicalType
 ) -> Callable[[str, Any, Any], int]:
-    """TIMESTAMPDIFF(unit, from, to): whole units, towards zero."""
+    """TIMESTAMPDIFF(unit, from, to): whole units, towards zero; an INT that may overflow."""
     sizes = [
         DAY_NANOS
         if isinstance(type, lt.DateType)
@@ -249,7 +250,7 @@ def timestamp_diff(
         first, second = start * sizes[0], end * sizes[1]
         if unit in _MONTH_UNITS:
             return _towards_zero(_months_between(first, second), _MONTH_UNITS[unit])
-        return _towards_zero(second - first, _FIXED_UNITS[unit])
+        return wrapped(_towards_zero(second - first, _FIXED_UNITS[unit]), 32)
 
     return difference
 

@@ -165,14 +165,16 @@ def _column(given: Any, type: LogicalType) -> pa.Array:
 
 def _row_column(given: Any, type: RowType) -> pa.Array:
     """A DataFrame, a tuple of columns or an Arrow struct as one column of rows."""
+    missing = None
     if isinstance(given, pa.StructArray):
-        return given
+        given, missing = given.flatten(), given.is_null()
     if hasattr(given, "columns"):
         parts = [given[name] for name in given.columns]
     else:
         parts = list(given)
     arrays = [_column(part, kind) for part, kind in zip(parts, type.types, strict=True)]
-    return pa.StructArray.from_arrays(arrays, names=[f"f{at}" for at in range(len(arrays))])
+    # Spark asks for the names of the type.
+    return pa.StructArray.from_arrays(arrays, names=list(type.names), mask=missing)
 
 
 # Calls that are awaited.

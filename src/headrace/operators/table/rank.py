@@ -73,7 +73,8 @@ class RankOperator(KeyedChangesOperator):
             with_ttl(ValueStateDescriptor("last-rank", Types.LONG()), self.ttl_ms)
         )
         by_number = self.function == ROW_NUMBER
-        self._by_place = by_number and (self.with_rank or self.first > 1)
+        numbered = self.with_rank and self.first != self.last  # else all have the same number
+        self._by_place = by_number and (numbered or self.first > 1)
         top_one = by_number and self.first == 1 and self.last == 1
         # A retracted row goes as -D and its successor comes as +I, unless both happen at once.
         self._pairs = top_one and not (self.per_record and self.input == RETRACT)

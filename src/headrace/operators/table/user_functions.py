@@ -144,6 +144,22 @@ def row_from_python(fields: Sequence[Field]) -> Callable[[Any], Values]:
     return columns
 
 
+def _accumulators(user: UserFunction, create: Callable[[], Any]) -> Callable[[], Any]:
+    """New accumulators, whose declared views of maps answer as map state does."""
+    places = user.settings.get("map_views", ())
+    if not places:
+        return create
+
+    def created() -> Any:
+        made = create()
+        for place in places:
+            if hasattr(made[place], "hold_as_state"):
+                made[place].hold_as_state()
+        return made
+
+    return created
+
+
 class UserAccumulator:
     """An aggregate function of the user as an Accumulator: `create_accumulator`, `accumulate`,
     `retract`, `merge` and `get_value`."""
@@ -154,7 +170,7 @@ class UserAccumulator:
     ):  # fmt: skip
         self._opened = OpenedFunction(user, ctx)
         function = self._opened.object
-        self.create: Callable[[], Any] = function.create_accumulator
+        self.create: Callable[[], Any] = _accumulators(user, function.create_accumulator)
         self._arguments = arguments_to_python(user, types)
         self._value = nullable(from_python(user.result_type or result, RESULTS))
         self._accumulate = function.accumulate
@@ -188,7 +204,7 @@ class UserTableAggregate:
     ):  # fmt: skip
         self._opened = OpenedFunction(user, ctx)
         function = self._opened.object
-        self.create: Callable[[], Any] = function.create_accumulator
+        self.create: Callable[[], Any] = _accumulators(user, function.create_accumulator)
         self._accumulate = function.accumulate
         self._arguments = arguments_to_python(user, types)
         self._columns = row_from_python(fields)

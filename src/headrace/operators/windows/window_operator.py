@@ -32,6 +32,7 @@ class WindowOperator(PaneOperator):
     """Any windows, with any trigger."""
 
     windowed = True
+    timers_in_rounds = True
 
     def __init__(
         self, assigner: WindowAssigner[Any, Any], trigger: Trigger[Any, Any],

@@ -10,7 +10,9 @@ from headrace.core.expressions import AggregateCall, Expression, SortKey
 from headrace.graph.relations import Insert, LookupJoin, Relation, Scan, Values, Window
 from headrace.plan.relational.changelog import Traits
 
-_NOT_SHOWN = frozenset({"schema", "hints", "input", "left", "right", "branches", "settings"})
+_NOT_SHOWN = frozenset(
+    {"schema", "hints", "written", "input", "left", "right", "branches", "settings"}
+)
 _QUIET = frozenset({"source", "sink", "stream", "converter", "accepted"})
 
 
@@ -84,8 +86,8 @@ def abstract_syntax_tree(relation: Relation) -> str:
     return f"== Abstract Syntax Tree ==\n{tree(relation)}\n"
 
 
-def physical_plan(relation: Relation, known: Traits) -> str:
-    """The optimized relations with the changelog of each."""
+def physical_plan(relation: Relation, known: Traits, *, advice: bool = False) -> str:
+    """The optimized relations with the changelog of each; there is no advice to give."""
 
     def note(each: Relation) -> str:
         if each not in known:
@@ -95,4 +97,8 @@ def physical_plan(relation: Relation, known: Traits) -> str:
         extra += ", upsertMaterialize=[true]" * changes.materialize
         return f", changelogMode=[{str(changes.mode).strip('[]')}]{extra}"
 
-    return f"== Optimized Physical Plan ==\n{tree(relation, note)}\n"
+    if advice:
+        head, end = " With Advice", "\nNo available advice...\n"
+    else:
+        head, end = "", ""
+    return f"== Optimized Physical Plan{head} ==\n{tree(relation, note)}\n{end}"

@@ -23,6 +23,7 @@ __all__ = [
     "cast",
     "common_type",
     "comparison_type",
+    "count_interval",
     "field_of",
     "needs_no_cast",
     "row_of",
@@ -60,6 +61,14 @@ def cast(
         )
     result = type.with_nullable(source.nullable or safe)
     return Call(result, _function(source, type, safe), (expression,))
+
+
+def count_interval(expression: Expression, type: LogicalType) -> Expression | None:
+    """An interval as a column of numbers gets it from INSERT: its months or whole seconds."""
+    source = expression.type
+    if isinstance(source, lt.INTERVALS) and isinstance(type, (*lt.INTEGERS, lt.DecimalType)):
+        return Call(type.with_nullable(source.nullable), CAST, (expression,))
+    return None
 
 
 def _function(source: LogicalType, target: LogicalType, safe: bool) -> ScalarFunction:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from headrace.core import logical_types as lt
@@ -35,6 +36,9 @@ _ALIASES = {
     for prefix in ("", "SQL_TSI_")
     for suffix in ("", "S")
 } | {"MILLIS": "MILLISECOND", "FRAC_SECOND": "MICROSECOND"}
+_COUNTED = (*_ALIASES, "ISOYEAR", "CENTURY", "MILLENNIUM")
+_ADDED = (*_COUNTED, "DECADE")  # of which Flink counts as many as there are years
+_FRACTIONS = {"MILLISECOND": 3, "MICROSECOND": 6, "NANOSECOND": 9}
 _DAY = kind_of("DATE", lt.DateType)
 _MONTHS = kind_of("<INTERVAL YEAR TO MONTH>", lt.YearMonthIntervalType)
 _MILLIS = kind_of("<INTERVAL DAY TO SECOND>", lt.DayTimeIntervalType)
@@ -44,7 +48,7 @@ _TS = lt.TimestampType(3)
 _NOON = of(1_577_966_645_678_000_000, _TS)  # 2020-01-02 12:04:05.678
 
 
-def _unit(position: int) -> Any:
+def _unit(position: int, aliases: Mapping[str, str] = _ALIASES) -> Any:
     """Writes the unit at this position as the meanings know it."""
 
     def prepare(arguments: Sequence[Expression]) -> Sequence[Expression]:
@@ -52,10 +56,13 @@ def _unit(position: int) -> Any:
         assert isinstance(unit, Literal)
         name = str(unit.value).upper()
         fitted = list(arguments)
-        fitted[position] = Literal(unit.type, _ALIASES.get(name, name))
+        fitted[position] = Literal(unit.type, aliases.get(name, name))
         return fitted
 
     return prepare
+
+
+_shift = _unit(0, {**_ALIASES, "ISOYEAR": "YEAR"})
 
 
 def _units(*names: str) -> Parameter:
@@ -63,11 +70,14 @@ def _units(*names: str) -> Parameter:
 
 
 def _moved_type(arguments: Sequence[Expression]) -> LogicalType:
-    """Adding a unit of the clock to a date gives a timestamp."""
-    unit, point = arguments[0], arguments[2].type
-    if isinstance(point, lt.DateType) and isinstance(unit, Literal) and unit.value in _CLOCK:
+    """Adding a unit of the clock to a date gives a timestamp; one has room for what is added."""
+    unit, point = arguments[0], lt.materialized(arguments[2].type)
+    assert isinstance(unit, Literal)
+    if isinstance(point, lt.DateType) and unit.value in _CLOCK:
         return lt.TimestampType(6)
-    return lt.materialized(point)
+    if isinstance(point, lt.TIMESTAMPS):
+        return replace(point, precision=max(point.precision, _FRACTIONS.get(unit.value, 0)))
+    return point
 
 
 def _instant_type(arguments: Sequence[Expression]) -> LogicalType | None:
@@ -208,7 +218,7 @@ FUNCTIONS = (
         names=("TIMESTAMPADD",),
         doc="A point in time so many units later.",
         signatures=(
-            signature(_units(*_ALIASES), INTEGER, DATETIME, result=_moved_type, prepare=_unit(0)),
+            signature(_units(*_ADDED), INTEGER, DATETIME, result=_moved_type, prepare=_shift),
         ),
         meaning=time_units.timestamp_add,
         by_type=True,
@@ -217,7 +227,7 @@ FUNCTIONS = (
     FunctionRow(
         names=("TIMESTAMPDIFF",),
         doc="Whole units from the first point in time to the second.",
-        signatures=(signature(_units(*_ALIASES), DATETIME, DATETIME, prepare=_unit(0)),),
+        signatures=(signature(_units(*_COUNTED), DATETIME, DATETIME, prepare=_shift),),
         result=INT,
         meaning=time_units.timestamp_diff,
         by_type=True,

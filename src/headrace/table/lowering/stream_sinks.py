@@ -16,20 +16,26 @@ _ADDED = (True, False, True, False)
 
 
 class StreamRecords(Operator):
-    """Converts each change to a record; `time` is the column of event time, if there is one."""
+    """Converts each change to a record; `time` is the column of event time, if there is one.
 
-    def __init__(self, row: RowType, form: str, time: int | None = None):
+    One that is `apart` becomes the record's time and is no field of `row`.
+    """
+
+    def __init__(self, row: RowType, form: str, time: int | None = None, *, apart: bool = False):
         self.row = row
         self.form = form
         self.time = time
+        self.apart = apart
 
     def receive(self, side: int, batch: Batch) -> None:
         convert = self._converter()
-        stamps = batch.timestamps
+        stamps, rows = batch.timestamps, batch.values
         if self.time is not None:
             at = self.time + 1
-            stamps = [None if row[at] is None else row[at] // _NANOS_PER_MS for row in batch.values]
-        self.ctx.emit([convert(row) for row in batch.values], stamps)
+            stamps = [None if row[at] is None else row[at] // _NANOS_PER_MS for row in rows]
+            if self.apart:
+                rows = [row[:at] + row[at + 1 :] for row in rows]
+        self.ctx.emit([convert(row) for row in rows], stamps)
 
     def _converter(self) -> Callable[[tuple[Any, ...]], Any]:
         if self.form == CHANGES:

@@ -60,6 +60,26 @@ def test_offsets_are_written() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("2020-02-30", "2020-02-29 00:00:00"),
+        ("2021-04-31 12:00:00", "2021-04-30 12:00:00"),
+        ("2020-12-31 24:00:00.0", "2021-01-01 00:00:00"),
+    ],
+)
+def test_a_timestamp_on_a_day_that_the_month_has_not_is_on_its_last_day(text, meant) -> None:
+    assert at(text) == at(meant)
+
+
+@pytest.mark.parametrize(
+    "text", ["2020-01-32", "2020-00-01", "2020-13-01", "2020-01-00", "2020-01-01 24:00:01"]
+)
+def test_a_timestamp_on_a_day_that_no_month_has_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        at(text)
+
+
+@pytest.mark.parametrize(
     ("text", "pattern", "expected"),
     [
         ("20200131", "yyyyMMdd", "2020-01-31 00:00:00"),

@@ -127,6 +127,12 @@ def test_the_best_row_of_retractions():
     assert batch.send(UB("p", "a", 1), UA("p", "a", 0)) == ["-U[p, a, 1]", "+U[p, a, 0]"]
 
 
+def test_the_best_row_of_retractions_changes_alike_with_its_rank():
+    driven = Driven(top(last=1, with_rank=True, per_record=True), [0])
+    driven.send(I("p", "a", 1), I("p", "b", 2))
+    assert driven.send(UB("p", "a", 1)) == ["-D[p, a, 1, 1]", "+I[p, b, 2, 1]"]
+
+
 @pytest.mark.parametrize(
     ("function", "ranks"), [("RANK", (1, 1, 3)), ("DENSE_RANK", (1, 1, 2)), ("ROW_NUMBER", (1, 2))]
 )
