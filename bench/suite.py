@@ -10,6 +10,7 @@ from pathlib import Path
 from bench import data
 from bench.engines import Engine, Run, headrace, pyflink, run, spark
 from bench.figures import Bar, Check, Outcome, ratio
+from bench.latency import latency
 from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings, whole_runs
 from bench.pattern_suite import match_recognize, patterns_growth
 from bench.recovery import recovery
@@ -358,6 +359,11 @@ BENCHMARKS = (
         window_cost("window_session", "jobs/window_session.py", SESSION_KEYS, 2),
     ),
     Benchmark("window_timers", "firing a million timers over registering them", window_timers),
+    Benchmark(
+        "latency",
+        "from a record's creation to the last operator, in real time and in micro-batches",
+        lambda setting: latency(setting.repeats, setting.progress),
+    ),
     Benchmark(
         "recovery",
         "first new result after SIGKILL, against a cold start",

@@ -78,6 +78,9 @@ class _FileLister(SplitEnumerator):
         except FileNotFoundError:
             return start  # removed since it was listed
 
+    def is_over(self, split: Split, position: int) -> bool:
+        return position > 0
+
     def records_between(self, split: Split, start: int, end: int) -> int | None:
         """Its lines, at a guess: files are never cut, but not all are read at once."""
         if Path(split.id).suffix.lower() in _UNPACK:

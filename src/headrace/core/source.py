@@ -49,6 +49,14 @@ class SplitEnumerator(ABC):
         For a bounded source that has no more to come, the split's end.
         """
 
+    def is_at_end(self, split: Split, position: Any) -> bool:
+        """Of a bounded source: whether nothing follows that position, now or later."""
+        return bool(self.latest_position(split, position) == position)
+
+    def is_over(self, split: Split, position: Any) -> bool:
+        """Of an endless source whose splits come and go: whether one has nothing more to give."""
+        return False
+
     positions_count_records = False
     """Whether positions are whole numbers that go up by one with each record. Then what is still
     to be read can be counted, and a long backlog is read in pieces."""
@@ -95,6 +103,20 @@ class SplitReader(ABC, Generic[T]):
         """Release what the reader holds."""
 
 
+class LiveReader(ABC, Generic[T]):
+    """Runs in a worker that goes on reading: takes what its split has, as it comes."""
+
+    @abstractmethod
+    def poll(self, split: Split, position: Any) -> tuple[list[T], Any] | None:
+        """The records from a position on that are there by now, and the position after them.
+
+        It must not wait. None: the split has come to its end.
+        """
+
+    def close(self) -> None:
+        """Release what the reader holds."""
+
+
 class Source(ABC, Generic[T]):
     """A user-written source: a factory of an enumerator and of readers.
 
@@ -106,7 +128,7 @@ class Source(ABC, Generic[T]):
     def create_enumerator(self) -> SplitEnumerator: ...
 
     @abstractmethod
-    def create_reader(self) -> SplitReader[T]: ...
+    def create_reader(self) -> SplitReader[T] | LiveReader[T]: ...
 
     splits_end = False
     """Whether splits come and go, as files do. Then one that has been read holds nobody's time

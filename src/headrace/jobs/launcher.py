@@ -27,6 +27,7 @@ from headrace.jobs.stateful_uids import warn_of_missing_uids
 from headrace.jobs.stream_job import Opened, Records, StreamJob
 from headrace.origin import Origin, calling_origin
 from headrace.plan.physical import FLOWS, RESTORED_CHECKPOINT, PhysicalPlan
+from headrace.runtime.flow.sources import with_splits
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
 from headrace.spark.flow.run import slots_needed
@@ -64,12 +65,14 @@ def launch(
     on_collect: Mapping[int, CollectListener] | None = None,
 ) -> JobClient:
     """Start a job; the client is how to wait for it or stop it."""
-    plan = with_local_files(plan, settings.stream.files_per_batch)
+    as_stream = settings.as_stream or not plan.bounded
+    real_time = as_stream and settings.stream.mode == REAL_TIME
+    plan = with_local_files(plan, None if real_time else settings.stream.files_per_batch)
+    if real_time:
+        plan = with_splits(plan)
     if is_planning_only():
         raise Planned(with_positions(plan))
     job_id = JobID()
-    as_stream = settings.as_stream or not plan.bounded
-    real_time = as_stream and settings.stream.mode == REAL_TIME
     # Some more than its tasks take: savepoints and queries of state are Spark jobs as well.
     slots = slots_needed(plan) + plan.parallelism if real_time else 0
     spark = get_session(settings.spark, slots=slots)

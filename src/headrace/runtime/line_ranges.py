@@ -112,6 +112,40 @@ class LineFiles(Source[Any]):
         return _LineReader(self._decode)
 
 
+class WatchedLines(Source[Any]):
+    """Files of a folder as they come, each a split; one that is there is whole."""
+
+    splits_end = True
+
+    def __init__(self, path: str, decode: Callable[[list[str]], list[Any]] | None = None):
+        self._path = path
+        self._decode = decode
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return _NewFiles(self._path)
+
+    def create_reader(self) -> SplitReader[Any]:
+        return _LineReader(self._decode)
+
+
+class _NewFiles(SplitEnumerator):
+    """Files in the order in which they were written."""
+
+    def __init__(self, path: str):
+        self._path = path
+
+    def splits(self) -> list[Split]:
+        found = [(file.stat(), str(file.resolve())) for file in local_files((self._path,)) or ()]
+        found.sort(key=lambda each: (each[0].st_mtime_ns, each[1]))
+        return [Split(name, [name, 0, facts.st_size]) for facts, name in found]
+
+    def latest_position(self, split: Split, start: Any) -> Any:
+        return split.info[2]
+
+    def is_over(self, split: Split, position: Any) -> bool:
+        return bool(position >= split.info[2])
+
+
 class _RangeEnumerator(SplitEnumerator):
     """A position is a byte; the lines that start before it have been read."""
 
@@ -138,6 +172,9 @@ class _RangeEnumerator(SplitEnumerator):
                 return start
             self._begun.add(name)
         return end
+
+    def is_at_end(self, split: Split, position: Any) -> bool:
+        return bool(position >= split.info[2])
 
     def records_between(self, split: Split, start: int, end: int) -> int:
         return max(1, round((end - start) / self._line_length(split)))

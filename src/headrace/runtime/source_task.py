@@ -13,6 +13,7 @@ from headrace.core.operator import Batch, Operator
 from headrace.core.source import (
     CollectionSpec,
     FrameSpec,
+    LiveReader,
     SocketTextSpec,
     SourceSpec,
     Split,
@@ -23,6 +24,7 @@ from headrace.core.source import (
 from headrace.core.table_columns import from_arrow
 from headrace.core.table_connector import INSERT
 from headrace.core.user_code import RecordFailure, apply_all
+from headrace.errors import Unsupported
 from headrace.runtime.line_ranges import decoded
 from headrace.runtime.pickling import dumps_for_workers
 
@@ -91,6 +93,11 @@ def encode_ranges(ranges: list[Range]) -> bytes:
 
 def _read_splits(spec: SplitSpec, ranges: list[bytes]) -> Iterator[Batch]:
     reader = source_part(spec.source.create_reader())
+    if isinstance(reader, LiveReader):
+        raise Unsupported(
+            f"{type(reader).__name__} reads in real time only",
+            hint="Set headrace.stream.mode to real-time.",
+        )
     try:
         for blob in ranges:
             for split, start, end, ends in pickle.loads(blob):

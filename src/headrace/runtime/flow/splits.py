@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -9,7 +10,7 @@ from typing import Any
 
 from headrace.core.checkpointed import source_part
 from headrace.core.operator import Batch
-from headrace.core.source import Boundedness, Source, Split
+from headrace.core.source import Boundedness, LiveReader, Source, Split, SplitReader
 from headrace.runtime.flow.messages import Positions
 from headrace.runtime.source_task import read_split
 
@@ -38,9 +39,11 @@ class Splits:
         self._source = source
         self._bounded = source.boundedness() is Boundedness.BOUNDED
         self._enumerator = source_part(source.create_enumerator())
-        self._reader = source_part(source.create_reader())
+        reader: SplitReader[Any] | LiveReader[Any] = source.create_reader()
+        self._reader = source_part(reader)
         self._readings: dict[str, _Reading] = {}
-        self._turn = 0
+        self._going_on: deque[_Reading] = deque()
+        """Those that are not at their end, in the order of their turns."""
         self._complete = False
 
     def assign(self, splits: tuple[tuple[Split, Any], ...]) -> Iterator[Batch]:
@@ -49,8 +52,10 @@ class Splits:
             reading = _Reading(split, position)
             if isinstance(position, dict) and _WITHIN in position:
                 reading.at, reading.upto, reading.skip = position[_WITHIN]
-                reading.parts = self._parts(reading)
+                assert isinstance(self._reader, SplitReader)
+                reading.parts = self._parts(self._reader, reading)
             self._readings[split.id] = reading
+            self._going_on.append(reading)
             if not self._source.splits_end:
                 yield Batch([], split=split.id)
 
@@ -61,13 +66,12 @@ class Splits:
     def drain(self) -> None:
         """Read no further."""
         self._complete = True
-        for reading in self._readings.values():
-            reading.ended, reading.parts = True, None
+        self._going_on.clear()
 
     @property
     def ended(self) -> bool:
         """Whether there is nothing to read, and never will be."""
-        return self._complete and all(reading.ended for reading in self._readings.values())
+        return self._complete and not self._going_on
 
     def positions(self) -> Positions:
         """From where to read on, for a checkpoint."""
@@ -83,37 +87,56 @@ class Splits:
 
     def read(self) -> Batch | None:
         """Some records of the next split that has any; None if there are none now."""
-        readings = list(self._readings.values())
-        for number in range(len(readings)):
-            reading = readings[(self._turn + number) % len(readings)]
-            if reading.ended:
-                continue
+        for _ in range(len(self._going_on)):
+            reading = self._going_on.popleft()
             batch = self._read_some(reading)
+            if not reading.ended:
+                self._going_on.append(reading)
             if batch is not None:
-                self._turn = (self._turn + number + 1) % len(readings)
                 return batch
         return None
 
     def _read_some(self, reading: _Reading) -> Batch | None:
         name = None if self._source.splits_end else reading.split.id
+        batch = (self._poll(self._reader, reading) if isinstance(self._reader, LiveReader)
+                 else self._read_range(self._reader, reading))  # fmt: skip
+        if batch is not None:
+            batch.split = name
+        elif reading.ended and name is not None:
+            return Batch([], split=name, ends_split=True)
+        return batch
+
+    def _poll(self, reader: LiveReader[Any], reading: _Reading) -> Batch | None:
+        found = reader.poll(reading.split, reading.at)
+        if found is None:
+            reading.ended = True
+            self._complete = True  # nobody will open another connection
+            return None
+        records, reading.at = found
+        return Batch(records) if records else None
+
+    def _read_range(self, reader: SplitReader[Any], reading: _Reading) -> Batch | None:
         while True:
             if reading.parts is None:
                 upto = self._enumerator.latest_position(reading.split, reading.at)
                 if upto == reading.at:
-                    reading.ended = self._bounded
-                    ends = self._bounded and name is not None
-                    return Batch([], split=name, ends_split=True) if ends else None
+                    reading.ended = self._is_at_end(reading)
+                    return None
                 reading.upto = upto
-                reading.parts = self._parts(reading)
+                reading.parts = self._parts(reader, reading)
             batch = next(reading.parts, None)
             if batch is not None:
                 reading.read += len(batch.values)
-                batch.split = name
                 return batch
             reading.at, reading.parts, reading.read = reading.upto, None, 0
 
-    def _parts(self, reading: _Reading) -> Iterator[Batch]:
-        parts = read_split(self._reader, reading.split, reading.at, reading.upto)
+    def _is_at_end(self, reading: _Reading) -> bool:
+        if self._bounded:
+            return self._enumerator.is_at_end(reading.split, reading.at)
+        return self._enumerator.is_over(reading.split, reading.at)
+
+    def _parts(self, reader: SplitReader[Any], reading: _Reading) -> Iterator[Batch]:
+        parts = read_split(reader, reading.split, reading.at, reading.upto)
         skip, reading.read, reading.skip = reading.skip, reading.skip, 0
         return parts if not skip else _without_first(parts, skip)
 
