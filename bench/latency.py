@@ -1,4 +1,4 @@
-"""How long a record takes from its creation to the last operator: in real time, in micro-batches."""
+"""How long a record takes from its creation to the last operator, in real time or not."""
 
 from __future__ import annotations
 

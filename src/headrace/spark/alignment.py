@@ -26,7 +26,7 @@ Item = tuple[int, int, str, Any]
 class Aligner:
     """Decides in the driver which splits wait."""
 
-    def __init__(self, plan: PhysicalPlan, note: Path):
+    def __init__(self, plan: PhysicalPlan, note: Path | None = None):
         self._note = note
         self._sources = {
             edge.target: (source, _alignment(plan.vertices[edge.target]))
@@ -45,11 +45,12 @@ class Aligner:
                 known = self._known.setdefault(origin, {})
                 for split, progress in splits.items():
                     known[split] = later(known[split], progress) if split in known else progress
-        unfinished = self._note.with_suffix(".new")
-        unfinished.write_text(json.dumps(self._ahead()), encoding="utf-8")
-        unfinished.rename(self._note)
+        if self._note is not None:
+            unfinished = self._note.with_suffix(".new")
+            unfinished.write_text(json.dumps(self.ahead()), encoding="utf-8")
+            unfinished.rename(self._note)
 
-    def _ahead(self) -> dict[str, list[str]]:
+    def ahead(self) -> dict[str, list[str]]:
         slowest: dict[str, int] = {}
         for origin, (_, alignment) in self._sources.items():
             assert alignment is not None

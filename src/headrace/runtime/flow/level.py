@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from headrace.core.operator import MAX_TIMESTAMP
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.event_time import ANY_SPLIT
-from headrace.runtime.level_task import COUNTS, DriverItem, LevelTask, Row, fed_by
+from headrace.runtime.event_time import ANY_SPLIT, Progress
+from headrace.runtime.level_task import COUNTS, PROGRESS, DriverItem, LevelTask, Row, fed_by
 from headrace.runtime.vertex_task import VertexTask
 
 
@@ -29,6 +29,7 @@ class FlowingLevel(LevelTask):
         """`tell`: the way to the driver."""
         self._said: dict[int, tuple[int, bool]] = {}
         """Of each origin read here: what was said of it last, its time and whether it is idle."""
+        self._shown: dict[int, dict[str, Progress]] = {}
         super().__init__(
             plan, level, subtask, clock, source=source, logged=level > 0, files=files, tell=tell
         )
@@ -70,11 +71,19 @@ class FlowingLevel(LevelTask):
             self._pass_mark({id: {self._channel(""): self._report_behind_exchange(task)}})
             return
         self._hear({id: {split: self._progress(task, split) for split in task.reported}})
+        self._show_progress(task)
         told = watermark, idle = self._progress_of_source(id)
         if self._said.get(id) != told:
             self._said[id] = told
             now = max(1, self.time.now)
             self._outbox.mark({id: {self._channel(""): (watermark, -now if idle else now)}})
+
+    def _show_progress(self, task: VertexTask) -> None:
+        """Let the driver know how far the splits have come that are read here."""
+        seen = {split: task.progress(split) for split in task.reported}
+        if seen and seen != self._shown.get(task.vertex.id):
+            self._shown[task.vertex.id] = seen
+            self._outbox.to_driver((task.vertex.id, self.subtask, PROGRESS, seen))
 
     def _progress_of_source(self, origin: int) -> tuple[int, bool]:
         """What this task says of an origin; one that has nothing to read holds nobody back."""

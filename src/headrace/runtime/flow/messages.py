@@ -159,6 +159,13 @@ class NoMoreSplits:
 
 
 @dataclass(frozen=True, slots=True)
+class Hold:
+    """To a source task: which splits are ahead of others and must wait; no others need to."""
+
+    splits: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Trigger:
     """To a source task: put the barrier of a checkpoint into the stream."""
 

@@ -44,6 +44,7 @@ class Splits:
         self._readings: dict[str, _Reading] = {}
         self._going_on: deque[_Reading] = deque()
         """Those that are not at their end, in the order of their turns."""
+        self._waiting: frozenset[str] = frozenset()
         self._complete = False
 
     def assign(self, splits: tuple[tuple[Split, Any], ...]) -> Iterator[Batch]:
@@ -58,6 +59,10 @@ class Splits:
             self._going_on.append(reading)
             if not self._source.splits_end:
                 yield Batch([], split=split.id)
+
+    def hold(self, splits: frozenset[str]) -> None:
+        """Let those wait, and no others."""
+        self._waiting = splits
 
     def complete(self) -> None:
         """No split will be assigned any more."""
@@ -89,7 +94,8 @@ class Splits:
         """Some records of the next split that has any; None if there are none now."""
         for _ in range(len(self._going_on)):
             reading = self._going_on.popleft()
-            batch = self._read_some(reading)
+            waits = reading.split.id in self._waiting
+            batch = None if waits else self._read_some(reading)
             if not reading.ended:
                 self._going_on.append(reading)
             if batch is not None:

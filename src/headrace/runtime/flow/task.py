@@ -28,6 +28,9 @@ from headrace.runtime.flow.parcels import BARRIER, END, RECORDS, Parcel
 from headrace.runtime.flow.snapshots import Snapshots, Written
 from headrace.runtime.level_task import Row
 
+_COUNT_EVERY = 1000
+"""Milliseconds after which the driver hears what operators have counted."""
+
 
 class Outside(Protocol):
     """What a task asks of the engine around it."""
@@ -88,6 +91,7 @@ class FlowTask:
         self._snapshots = (
             Snapshots(task.state, id, begin.attempt, begin.state, whole=whole) if id.level else None
         )
+        self._counted = task.clock()
         self.ended = False
 
     def open(self) -> None:
@@ -161,6 +165,10 @@ class FlowTask:
         self.task.fire_processing_time()
         yield from self._as_parcels(self.task.end_round())
         news = self._items.take_news()
+        now = self.task.clock()
+        if now - self._counted >= _COUNT_EVERY:
+            self._counted = now
+            news = (*news, *self.task.counts())
         if news:
             self._outside.send(Told(self.id, news))
 

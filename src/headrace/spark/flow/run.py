@@ -19,7 +19,8 @@ from headrace.plan.physical import WATERMARK_INTERVAL, PhysicalPlan
 from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.coordinator import CheckpointSettings, TooManyFailures
 from headrace.runtime.flow.master import Master
-from headrace.runtime.flow.messages import Failed, TaskId
+from headrace.runtime.flow.messages import DriverItem, Failed, Hold, TaskId, Told
+from headrace.spark.alignment import Aligner
 from headrace.spark.failures import from_spark
 from headrace.spark.flow.channel import HUNG_UP, Server
 from headrace.spark.flow.checkpoint_files import STATE, CheckpointFiles, begin_attempt
@@ -75,6 +76,10 @@ class FlowRun:
         self._failure: HeadraceError | None = None
         self._progressed = threading.Condition()
         self.ended = threading.Event()
+        self._aligner = Aligner(plan)
+        self._ahead: dict[str, list[str]] = {}
+        self._source_tasks = [(vertex.id, number) for vertex in plan.sources
+                              for number in range(vertex.parallelism)]  # fmt: skip
         self._attempt, restored = begin_attempt(self.store)
         self._server = Server("127.0.0.1", lambda task, said: self._inbox.put((task, said)))
         self.files = CheckpointFiles(self.store, self._attempt, max(1, settings.retained or 1))
@@ -127,8 +132,7 @@ class FlowRun:
 
     def lower(self) -> DataFrame:
         """The streaming DataFrame of all levels; it has no rows to show for itself."""
-        sources = [(vertex.id, number) for vertex in self._plan.sources
-                   for number in range(vertex.parallelism)]  # fmt: skip
+        sources = self._source_tasks
         flow = FlowPlan(
             self._shipment, self._server.address, f"{self.store.uri}/{STATE}", tuple(sources),
             flush_ms=5, mark_ms=self._mark_interval(), checkpoints=bool(self._settings.interval_ms),
@@ -183,11 +187,23 @@ class FlowRun:
         elif message is HUNG_UP:
             self._failure = self._why_lost(task)
         else:
+            if isinstance(message, Told):
+                self._align(message.items)
             before = self._master.last
             self._master.take_in(task, message, time.monotonic())
             if self._master.last != before:
                 with self._progressed:
                     self._progressed.notify_all()
+
+    def _align(self, items: tuple[DriverItem, ...]) -> None:
+        """Let splits wait that are ahead of others in their group."""
+        self._aligner.take_in(items)
+        ahead = self._aligner.ahead()
+        if ahead != self._ahead:
+            self._ahead = ahead
+            for number, (vertex, _) in enumerate(self._source_tasks):
+                waiting = frozenset(ahead.get(str(vertex), ()))
+                self._server.send(TaskId(0, number), Hold(waiting))
 
     def _begin_wanted(self, now: float) -> None:
         """Take a checkpoint for somebody, once tasks have begun and none is under way."""

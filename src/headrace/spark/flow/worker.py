@@ -30,6 +30,7 @@ from headrace.runtime.flow.messages import (
     Drain,
     Failed,
     Hello,
+    Hold,
     NoMoreSplits,
     Ready,
     TaskId,
@@ -192,6 +193,8 @@ def _read(
         elif isinstance(message, Assign):
             for known in splits.assign(message.splits):
                 yield from task.feed(vertex, known)
+        elif isinstance(message, Hold):
+            splits.hold(message.splits)
         elif isinstance(message, NoMoreSplits):
             splits.complete()
         elif isinstance(message, Drain):
