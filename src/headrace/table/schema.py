@@ -208,7 +208,7 @@ def _text(given: Any) -> str:
     if isinstance(given, str):
         return given
     if isinstance(given, ExpressionBase):
-        return sql_text(given.node)
+        return getattr(given, "_written", None) or sql_text(given.node)
     raise TypeMismatch(
         f"an expression is needed, as SQL text or made with col(), not {given!r}",
         origin=calling_origin(),
