@@ -25,7 +25,7 @@ demo: setup java ## Run the fraud detector on local Spark (ARGS="..." goes to `h
 test: lint types pytest ## Everything a change must pass: lint, types and every test
 
 check: lint types setup java ## Before a commit, in minutes: style, types, what needs no Spark, a little on it
-	@$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q \
+	@HEADRACE_EXAMPLES=20 $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q \
 		-m "(not spark or smoke) and not slow" $(PYTEST_ARGS)
 
 # Whole files go to the processes: what is made once for a file is dear. tests/conftest.py has the

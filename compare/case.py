@@ -44,6 +44,7 @@ class Session:
         self._settings = settings  # how PyFlink finds the cluster that all cases share
         self._folder = Path(tempfile.mkdtemp(prefix="compare-"))
         self._numbers = itertools.count(1)
+        self.is_flink = bool(settings)
         self.queries_in_a_job = _MANY if settings else _FEW
         self.stage = PLANNING
 

@@ -13,6 +13,8 @@ _TIMES = (datetime.date, datetime.time, datetime.timedelta)  # datetime is a dat
 def describe(value: Any) -> str:
     """A text that differs when the value or its type does."""
     kind = type(value)
+    if kind is datetime.datetime and value.tzinfo is not None:
+        return f"datetime {value.isoformat()}"  # zones have many classes
     if kind in _PLAIN or (isinstance(value, _TIMES) and kind.__module__ == "datetime"):
         return repr(value)
     if kind in (list, tuple):

@@ -1,6 +1,7 @@
-"""Runs themes on the engine that `pyflink` means here: `runner.py FOLDER [--core] THEME ...`.
+"""Runs themes on the engine that `pyflink` means here.
 
-Each theme becomes a file of JSON lines in the folder, one line for each case.
+`runner.py FOLDER [--core] [--only=CASES] THEME ...`: each theme becomes a file of JSON lines in the
+folder, one line for each case.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -28,6 +31,7 @@ from compare.themes import cases_of  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_ONLY = "--only="
 SECONDS = int(os.environ.get("COMPARE_SECONDS", "120"))
 """A case that takes longer is taken for endless."""
 
@@ -39,17 +43,20 @@ class Endless(BaseException):
 def main(folder: str, *words: str) -> None:
     logging.disable(logging.WARNING)
     core = "--core" in words
-    themes = [word for word in words if word != "--core"]
+    only = next((word[len(_ONLY) :] for word in words if word.startswith(_ONLY)), "*")
     with shared_cluster() as settings:
-        for theme in themes:
-            _run_theme(theme, Path(folder) / f"{theme}.jsonl", settings, core=core)
+        for theme in (word for word in words if not word.startswith("--")):
+            chosen = [
+                case
+                for case in cases_of(theme)
+                if fnmatchcase(case.name, only) and (case.core or not core)
+            ]
+            _run_cases(chosen, Path(folder) / f"{theme}.jsonl", settings)
 
 
-def _run_theme(theme: str, file: Path, settings: dict[str, str], *, core: bool) -> None:
+def _run_cases(cases: Iterable[Case], file: Path, settings: dict[str, str]) -> None:
     with file.open("w", encoding="utf-8") as lines:
-        for case in cases_of(theme):
-            if core and not case.core:
-                continue
+        for case in cases:
             start = time.monotonic()
             line = {"case": case.name, **_run_case(case, settings)}
             line["seconds"] = round(time.monotonic() - start, 1)

@@ -43,6 +43,9 @@ settings.register_profile(
     "headrace", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("headrace")
+PERCENT_OF_EXAMPLES = int(os.environ.get("HEADRACE_EXAMPLES", "100"))
+"""How many of the examples that property tests ask for are tried; `make check` tries a part."""
+FEWEST_EXAMPLES = 10
 
 # The JVMs of tests live for seconds or minutes: what a second compilation of their code costs
 # they never earn back. Those that tests start inherit it.
@@ -57,11 +60,21 @@ def repository() -> Path:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what starts Spark, so that `-m 'not spark'` needs no Java; long files come first."""
+    _try_fewer({getattr(item, "function", None) for item in items})
     for item in items:
         uses_session = "spark" in getattr(item, "fixturenames", ())
         if uses_session or item.path.is_relative_to(ON_SPARK):
             item.add_marker(pytest.mark.spark)
     items.sort(key=_turn)
+
+
+def _try_fewer(functions: set[object]) -> None:
+    for function in functions:
+        asked = getattr(function, "_hypothesis_internal_use_settings", None)
+        if asked is not None and PERCENT_OF_EXAMPLES < 100:
+            fewer = max(FEWEST_EXAMPLES, asked.max_examples * PERCENT_OF_EXAMPLES // 100)
+            fewer = settings(asked, max_examples=min(asked.max_examples, fewer))
+            function._hypothesis_internal_use_settings = fewer  # type: ignore[attr-defined]
 
 
 def _turn(item: pytest.Item) -> int:

@@ -19,6 +19,10 @@ THEMES = (
     "conversions",
     "user_functions",
     "streams",
+    "time_and_state",
+    "catalogs",
+    "legacy_files",
+    "join_edges",
 )
 
 

@@ -23,6 +23,7 @@ _SALES = Rows(
 )
 _HERE = Setting((_SALES,))
 _IN_ORDER = ("retracted distinct", "retracted first")  # which row comes first, no batch tells
+_CORE = ("INT", "DECIMAL(38, 18)", "STRING")
 _NONE = "(CAST(NULL AS INT))"
 _SIDES = (
     f"(VALUES (1), (1), (2), {_NONE}) AS a (x)",
@@ -70,8 +71,9 @@ def _typed(calls: list[str]) -> list[Case]:
     found = []
     batch = Setting().in_batch_mode()
     for kind in (*BOOLEANS, *NUMBERS, *TEXTS, *TIMES):
+        core = kind.sql in _CORE
         name = f"of {kind.sql}"
-        found.append(expressions(name, calls, source=kind.source(), setting=batch, core=True))
+        found.append(expressions(name, calls, source=kind.source(), setting=batch, core=core))
     return found
 
 

@@ -22,7 +22,7 @@ def cases() -> list[Case]:
     return [
         Case("every type to pandas", _each_kind(_to_pandas), core=True),
         Case("every type to a stream", _each_kind(_to_stream)),
-        Case("every type to a stream and back", _each_kind(_to_stream_and_back)),
+        Case("every type to a stream and back", _each_kind(_to_stream_and_back), core=True),
         *(Case(f"{name} from pandas", _from_pandas(name)) for name in frames()),
         Case("elements", _each_value(_from_elements)),
         Case("elements with a type", _each_value(_with_type)),

@@ -68,6 +68,20 @@ class TellBroadcast(BroadcastProcessFunction):
         yield "rule", value, sorted(state.items())
 
 
+class TellRules(BroadcastProcessFunction):
+    """What broadcast state a record finds. In batch mode all that is broadcast is there."""
+
+    def __init__(self, rules: Any) -> None:
+        self._rules = rules
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        yield value, sorted(ctx.get_broadcast_state(self._rules).items())
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        ctx.get_broadcast_state(self._rules).put(value[0], value[1])
+        return ()
+
+
 class _Tell(CoMapFunction):
     def map1(self, value: Any) -> str:
         return f"first {value!r}"
@@ -86,6 +100,23 @@ class _CountBothSides(KeyedCoProcessFunction):
     def process_element2(self, value: Any, ctx: Any) -> Iterable[Any]:
         self._count.update((self._count.value() or 0) + 1)
         yield f"second {value!r} {ctx.timestamp()} {self._count.value()}"
+
+
+class _TellOrder(KeyedCoProcessFunction):
+    """Which records of both sides came before each."""
+
+    def open(self, runtime_context: Any) -> None:
+        self._seen = runtime_context.get_list_state(ListStateDescriptor("seen", Types.INT()))
+
+    def _told(self, side: str, value: Any) -> Iterable[Any]:
+        yield side, value, list(self._seen.get())
+        self._seen.add(value[1])
+
+    def process_element1(self, value: Any, ctx: Any) -> Iterable[Any]:
+        return self._told("first", value)
+
+    def process_element2(self, value: Any, ctx: Any) -> Iterable[Any]:
+        return self._told("second", value)
 
 
 class ValueState(KeyedProcessFunction):
@@ -127,11 +158,23 @@ class MapState(KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
         missing, empty = self._seen.get(-1), self._seen.is_empty()
         self._seen.put(value[1], value[0])
-        self._seen.put_all({value[1] + 100: "more"})
+        self._seen.put_all({value[1] + 100: "more"}.items())
         self._seen.remove(value[1] + 50)
         there = self._seen.contains(value[1])
         keys, values = sorted(self._seen.keys()), sorted(self._seen.values())
         yield missing, empty, there, keys, values, sorted(self._seen.items())
+
+
+class MapStateOfDict(KeyedProcessFunction):
+    """What becomes of a dictionary that is put into map state."""
+
+    def open(self, runtime_context: Any) -> None:
+        descriptor = MapStateDescriptor("seen", Types.INT(), Types.STRING())
+        self._seen = runtime_context.get_map_state(descriptor)
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+        self._seen.put_all({value[1]: value[0]})
+        yield sorted(self._seen.items())
 
 
 class FoldedState(KeyedProcessFunction):
@@ -232,11 +275,16 @@ PROCESSES: dict[str, Callable[[], Any]] = {
     "value state": ValueState,
     "list state": ListState,
     "map state": MapState,
+    "a dict in map state": MapStateOfDict,
     "reducing and aggregating state": FoldedState,
     "time to live": TimeToLive,
     "event timers": EventTimers,
     "timers of timers": TimersOfTimers,
     "the last watermark": Watermarks,
 }
-CO_PROCESSES: dict[str, Callable[[], Any]] = {"map": _Tell, "process": _CountBothSides}
+CO_PROCESSES: dict[str, Callable[[], Any]] = {
+    "map": _Tell,
+    "process": _CountBothSides,
+    "order": _TellOrder,
+}
 AGGREGATES: dict[str, Callable[[], Any]] = {"mean": Mean}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from compare.case import BATCH, STREAMING, Case, Outcome, Session
@@ -16,6 +19,7 @@ from compare.themes.stream_functions import (
     SplitByParity,
     SumByWindow,
     TellBroadcast,
+    TellRules,
 )
 
 if TYPE_CHECKING:
@@ -24,18 +28,43 @@ if TYPE_CHECKING:
 _EVENTS = [("a", 1, 1000), ("b", 5, 2000), ("a", 3, 3000), ("a", 2, 12000), ("b", 7, 11000)]
 
 
+_CORE = frozenset(
+    (
+        "sum",
+        "sliding",
+        "sessions",
+        "side output",
+        "connected",
+        "float for INT",
+        "list state, streaming",
+        "map state, streaming",
+        "event timers, streaming",
+        "timers of timers, streaming",
+        "broadcast state, in batch mode",
+        "two inputs, in batch mode",
+        "what a key has seen, in batch mode",
+    )
+)
+"""One or two of each kind, for the test suite."""
+
+
 def cases() -> list[Case]:
     found = []
     for name, build in (_PLAIN | _KEYED | _WINDOWED | _JOINED).items():
         found.append(Case(name, _collect(build, STREAMING)))
     for name, function in PROCESSES.items():
-        run = _processed(function)
-        found += [Case(f"{name}, {mode}", _collect(run, mode)) for mode in (STREAMING, BATCH)]
+        found.append(Case(f"{name}, streaming", _collect(_processed(function), STREAMING)))
     for name, function in AGGREGATES.items():
         found.append(Case(f"{name} over windows", _collect(_aggregated(function), STREAMING)))
-    for name, build in {**_KEYED, **_WINDOWED}.items():
+    found += [Case(name, run) for name, run in _ERRORS.items()]
+    for name, build in {**_KEYED, **_BY_TIME}.items():
         found.append(Case(f"{name}, in batch mode", _collect(build, BATCH)))
-    return [*found, *(Case(name, run) for name, run in _ERRORS.items())]
+    for name, function in PROCESSES.items():
+        found.append(Case(f"{name}, batch", _collect(_processed(function), BATCH)))
+    # The last ones: some of these never end in PyFlink.
+    for name, build in _WINDOWED.items():
+        found.append(Case(f"{name}, in batch mode", _collect(build, BATCH)))
+    return [replace(case, core=case.name in _CORE) for case in found]
 
 
 def _collect(
@@ -167,6 +196,21 @@ def _broadcast(env: StreamExecutionEnvironment) -> DataStream:
     return _numbers(env).connect(none.broadcast(rules)).process(TellBroadcast(rules))
 
 
+def _broadcast_first(env: StreamExecutionEnvironment) -> DataStream:
+    from pyflink.common import Types
+    from pyflink.datastream.state import MapStateDescriptor
+
+    rules = MapStateDescriptor("rules", Types.STRING(), Types.INT())
+    kind = Types.TUPLE([Types.STRING(), Types.INT()])
+    some = env.from_collection([("x", 1), ("y", 2)], kind)
+    return _numbers(env).connect(some.broadcast(rules)).process(TellRules(rules))
+
+
+def _merged_by_time(env: StreamExecutionEnvironment) -> DataStream:
+    connected = _keyed(env).connect(_keyed(env))
+    return connected.process(CO_PROCESSES["order"]())
+
+
 def _partitioned(method: str) -> Callable[[StreamExecutionEnvironment], DataStream]:
     return lambda env: getattr(_numbers(env), method)().map(lambda x: x + 1)
 
@@ -219,6 +263,19 @@ _PLAIN: dict[str, Callable[[Any], Any]] = {
     "int for DOUBLE": _typed("DOUBLE", 1),
     "too large for BYTE": _typed("BYTE", 300),
     "bool for INT": _typed("INT", True),
+    "Decimal for INT": _typed("INT", Decimal("2.7")),
+    "infinity for INT": _typed("INT", float("inf")),
+    "float for LONG": _typed("LONG", -1.9),
+    "int for BOOLEAN": _typed("BOOLEAN", 2),
+    "fraction for BOOLEAN": _typed("BOOLEAN", 0.5),
+    "large int for BOOLEAN": _typed("BOOLEAN", 256),
+    "text for BOOLEAN": _typed("BOOLEAN", "a"),
+    "bool for DOUBLE": _typed("DOUBLE", True),
+    "text for DOUBLE": _typed("DOUBLE", "1"),
+    "int for FLOAT": _typed("FLOAT", 1),
+    "int for BIG_DEC": _typed("BIG_DEC", 1),
+    "float for BIG_INT": _typed("BIG_INT", 1.5),
+    "datetime for SQL_DATE": _typed("SQL_DATE", datetime.datetime(2020, 2, 29, 1)),
     "a sequence": lambda env: env.from_collection(range(3)),
     "mixed values": lambda env: env.from_collection([1, "a", None, [1]]),
     **{m: _partitioned(m) for m in ("rebalance", "rescale", "shuffle", "forward", "broadcast")},
@@ -254,6 +311,13 @@ _WINDOWED: dict[str, Callable[[Any], Any]] = {
     "with a trigger": _with_trigger,
     "with a purging trigger": _with_purging,
     "of all keys": _of_all,
+}
+_BY_TIME: dict[str, Callable[[Any], Any]] = {
+    "broadcast state": _broadcast_first,
+    "two inputs": _merged_by_time,
+    "what a key has seen": lambda env: (
+        _events(env).key_by(lambda e: 1).reduce(lambda a, b: (a[0] + b[0], a[1], b[2]))
+    ),
 }
 _JOINED: dict[str, Callable[[Any], Any]] = {
     "connected": _connected,

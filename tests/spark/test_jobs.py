@@ -153,6 +153,12 @@ def test_python_dependencies(env: StreamExecutionEnvironment, tmp_path: Path) ->
     env.add_python_archive(str(tmp_path / "data.zip"), "data")
     found = list(env.from_collection(["a"]).map(uses_dependencies).execute_and_collect())
     assert found == [("A", 7, "to be")]
+    tables = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    tables.add_python_archive(str(tmp_path / "data.zip"), "data")
+    reads = udf(lambda _: Path("data/words.txt").read_text(), result_type="STRING")
+    alone = tables.from_elements([(1,)], ["i"]).select(reads(col("i")))
+    assert "native Spark operators" in alone.explain()
+    assert [row[0] for row in alone.execute().collect()] == ["to be"]
     elsewhere = StreamExecutionEnvironment.get_execution_environment()
     elsewhere.add_python_file(str(tmp_path / "absent.py"))
     with pytest.raises(errors.InvalidArgument, match="there is no such file"):

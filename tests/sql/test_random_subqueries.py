@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import PERCENT_OF_EXAMPLES
 from tests.sql import sql_cases
 
 duckdb = pytest.importorskip("duckdb")
@@ -70,7 +71,7 @@ def rows(dice: random.Random, count: int) -> list[list[Any]]:
 
 
 @pytest.mark.parametrize("mode", ["batch", "streaming"])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(40 * PERCENT_OF_EXAMPLES // 100))
 def test_results_are_those_of_a_database(seed: int, mode: str) -> None:
     dice = random.Random(seed)
     text = query(dice)

@@ -69,18 +69,21 @@ def _are_in_order(batches: list[tuple[int, Batch]]) -> bool:
 
 
 def _sorted_by_time(batches: list[tuple[int, Batch]]) -> Iterator[tuple[int, Batch]]:
-    times = _times(batches)
-    places = [(side, batch, at) for side, batch in batches for at in range(len(batch))]
-    order = sorted(range(len(places)), key=times.__getitem__)
+    sides = [side for side, batch in batches for _ in batch.values]
+    values = [value for _, batch in batches for value in batch.values]
+    stamps = [stamp for _, batch in batches for stamp in batch.timestamps or _nothing(batch)]
+    keys = [key for _, batch in batches for key in batch.keys or _nothing(batch)]
+    keyed = {side for side, batch in batches if batch.keys is not None}
+    plain = all(batch.plain for _, batch in batches)
+    order = sorted(range(len(values)), key=_times(batches).__getitem__)
     for start in range(0, len(order), _AT_ONCE):
-        some = [places[at] for at in order[start : start + _AT_ONCE]]
-        for side, group in groupby(some, key=lambda place: place[0]):
-            yield side, _gathered([(batch, at) for _, batch, at in group])
+        for side, places in groupby(order[start : start + _AT_ONCE], key=sides.__getitem__):
+            some = list(places)
+            yield side, Batch(
+                [values[at] for at in some], [stamps[at] for at in some],
+                [keys[at] for at in some] if side in keyed else None, plain=plain,
+            )  # fmt: skip
 
 
-def _gathered(records: list[tuple[Batch, int]]) -> Batch:
-    values = [batch.values[at] for batch, at in records]
-    stamps = [None if batch.timestamps is None else batch.timestamps[at] for batch, at in records]
-    keyed = all(batch.keys is not None for batch, _ in records)
-    keys = [batch.keys[at] for batch, at in records if batch.keys is not None] if keyed else None
-    return Batch(values, stamps, keys, plain=all(batch.plain for batch, _ in records))
+def _nothing(batch: Batch) -> list[None]:
+    return [None] * len(batch)

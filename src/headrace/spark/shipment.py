@@ -43,12 +43,17 @@ class Shipment:
             if folder not in sys.path and Path(folder).exists():
                 sys.path.append(folder)
         bring(self.brought)
-        os.chdir(SparkFiles.getRootDirectory() if self.unpacked else _HOME)
+        work_in(unpacked=self.unpacked)
         if self.serve_pyflink:
             from headrace import shim
 
             shim.install()
         return unpickle_plan(self.plan_bytes)
+
+
+def work_in(*, unpacked: bool) -> None:
+    """Let a worker's functions work where archives are unpacked, or where it started."""
+    os.chdir(SparkFiles.getRootDirectory() if unpacked else _HOME)
 
 
 def write_shipment(shipment: Shipment, file: Path) -> None:

@@ -133,6 +133,8 @@ class TableEnvironment(CatalogMethods):
             relation, full = self._session.builder.table(parts, {}, calling_origin())
         found = self._session.catalogs.find_table(full)
         declared = found.table if found is not None else None
+        if isinstance(declared, CatalogView) and declared.relation is not None:
+            declared = CatalogTable(declared.schema)  # a view of a stream may declare more
         return Table(relation, self, declared if isinstance(declared, CatalogTable) else None)
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
@@ -205,10 +207,10 @@ class TableEnvironment(CatalogMethods):
 
     def _create_view(
         self, path: tuple[str, ...], relation: Relation, *, temporary: bool = False,
-        exists: bool = False,
+        exists: bool = False, declared: TableSchema | None = None,
     ) -> bool:  # fmt: skip
         catalogs = self._session.catalogs
-        schema = TableSchema(tuple(TableColumn(field) for field in relation.schema))
+        schema = declared or TableSchema(tuple(TableColumn(field) for field in relation.schema))
         place = catalogs.current_catalog, catalogs.current_database
         view = CatalogView("", schema, *place, relation=relation)
         return catalogs.create_table(

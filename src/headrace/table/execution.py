@@ -180,8 +180,10 @@ class Execution(Executor):
     def frames(self) -> Frames:
         session = self._session()
         parameters = self.env.config.get_global_job_parameters()
-        brought = prepare(session, self.env._job_settings().dependencies)["brought"]
-        return Frames(session, NATIVE_RULES, parameters, brought)
+        ready = prepare(session, self.env._job_settings().dependencies)
+        return Frames(
+            session, NATIVE_RULES, parameters, ready["brought"], unpacked=ready["unpacked"]
+        )
 
     def _run_native(self, inserts: Sequence[Insert], name: str) -> JobClient:
         frames = self.frames()

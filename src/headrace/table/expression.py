@@ -51,8 +51,11 @@ class Expression(
     'TIMES(price, 2) AS double'
     """
 
+    _written: str | None = None
+    """The SQL text that call_sql() was given."""
+
     def __str__(self) -> str:
-        return call_text(self._node)
+        return call_text(self._node) if self._written is None else f"[{self._written}]"
 
     def __repr__(self) -> str:
         return f"<Expression {self}>"

@@ -379,7 +379,9 @@ def call(f: Any, *args: Any) -> Made:
 
 def call_sql(sql_expression: str) -> Made:
     """An expression as SQL text."""
-    return _made(unresolved(parse_expression(sql_expression)))
+    made = _made(unresolved(parse_expression(sql_expression)))
+    made._written = sql_expression
+    return made
 
 
 def condition_node(value: Any, method: str) -> un.Unresolved:

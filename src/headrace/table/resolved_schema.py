@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from headrace.core import logical_types as lt
-from headrace.core.logical_types import Field, LogicalType
+from headrace.core.logical_types import Field, LogicalType, materialized
 from headrace.core.table_connector import CatalogTable
 from headrace.errors import InvalidArgument
 from headrace.graph.relations import AssignWatermark, Relation
@@ -28,6 +28,9 @@ __all__ = [
     "UniqueConstraint",
     "WatermarkSpec",
 ]
+
+_SOURCE_WATERMARK = "SOURCE_WATERMARK()"
+"""It is of the type of its column."""
 
 
 def type_text(type: LogicalType) -> str:
@@ -290,18 +293,22 @@ class ResolvedSchema:
             if declared.computed is not None:
                 columns.append(ComputedColumn(name, type, declared.computed))
             elif declared.metadata is not None:
-                columns.append(MetadataColumn(name, type, declared.metadata, declared.virtual))
+                key = None if declared.metadata == name else declared.metadata
+                columns.append(MetadataColumn(name, type, key, declared.virtual))
             else:
                 columns.append(PhysicalColumn(name, type, declared.field.description))
         marks = []
-        if table.schema.watermark is not None and isinstance(relation, AssignWatermark):
-            mark = table.schema.watermark
-            marks.append(WatermarkSpec(mark.column, mark.expression, relation.watermark.type))
-        key = None
+        mark = table.schema.watermark
+        if mark is not None and isinstance(relation, AssignWatermark):
+            type = relation.watermark.type
+            if mark.expression.upper() == _SOURCE_WATERMARK:
+                type = materialized(relation.types[relation.names.index(mark.column)])
+            marks.append(WatermarkSpec(mark.column, mark.expression, type))
+        keys = None
         if table.schema.primary_key is not None:
             name = table.schema.primary_key_name or primary_key_name(table.schema.primary_key)
-            key = UniqueConstraint(name, table.schema.primary_key)
-        return ResolvedSchema(columns, marks, key)
+            keys = UniqueConstraint(name, table.schema.primary_key)
+        return ResolvedSchema(columns, marks, keys)
 
     def as_schema(self) -> Schema:
         """The same as a program would declare it."""

@@ -39,10 +39,11 @@ class _Declared:
     def __str__(self) -> str:
         if self.computed is not None:
             return f"`{self.name}` AS [{self.computed}]"
+        text = f"`{self.name}` {self.said}"
         if self.metadata is None:
-            return f"`{self.name}` {self.said}"
+            return text
         source = "" if self.metadata == self.name else f" FROM '{self.metadata}'"
-        return f"`{self.name}` METADATA{source}{' VIRTUAL' if self.virtual else ''}"
+        return f"{text} METADATA{source}{' VIRTUAL' if self.virtual else ''}"
 
 
 class Schema:
@@ -69,12 +70,7 @@ class Schema:
         return "(\n" + ",\n".join(f"  {line}" for line in lines) + "\n)"
 
     def __eq__(self, other: object) -> bool:
-        # Of metadata the text does not show the type.
-        return (
-            isinstance(other, Schema)
-            and str(self) == str(other)
-            and [each.said for each in self.columns] == [each.said for each in other.columns]
-        )
+        return isinstance(other, Schema) and str(self) == str(other)
 
     def __hash__(self) -> int:
         return hash(str(self))
@@ -212,7 +208,7 @@ def _text(given: Any) -> str:
     if isinstance(given, str):
         return given
     if isinstance(given, ExpressionBase):
-        return sql_text(given.node)
+        return getattr(given, "_written", None) or sql_text(given.node)
     raise TypeMismatch(
         f"an expression is needed, as SQL text or made with col(), not {given!r}",
         origin=calling_origin(),

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.core.expressions import Expression
 from headrace.core.logical_types import LogicalType, RowType, is_rowtime, materialized
 from headrace.core.stream_types import logical_type_of_stream, stream_row_type
-from headrace.core.table_connector import APPEND, RETRACT
+from headrace.core.table_connector import APPEND, RETRACT, CatalogTable, TableSchema
 from headrace.core.table_connector import ChangelogMode as Mode
 from headrace.core.types import RowTypeInfo, TupleTypeInfo, TypeInformation, Types
 from headrace.datastream.stream import DataStream
@@ -64,19 +64,25 @@ class StreamTableEnvironment(TableEnvironment):
 
     def from_data_stream(self, data_stream: DataStream, *fields_or_schema: Any) -> Table:
         """A stream of insertions as a table, with columns by a Schema or by expressions."""
-        return Table(self._of_stream(data_stream, fields_or_schema), self)
+        relation, declared = self._of_stream(data_stream, fields_or_schema)
+        return Table(relation, self, None if declared is None else CatalogTable(declared))
 
-    def _of_stream(self, stream: DataStream, fields_or_schema: tuple[Any, ...]) -> Relation:
+    def _of_stream(
+        self, stream: DataStream, fields_or_schema: tuple[Any, ...]
+    ) -> tuple[Relation, TableSchema | None]:
+        """The stream's rows, and what a Schema declared of them."""
         table = StreamTable(_node(stream, self._env), stream.get_type())
         path = self._stream_path()
         surroundings = self._session.builder
         with session_time_zone(self._session.settings.zone):
             if len(fields_or_schema) == 1 and isinstance(fields_or_schema[0], Schema):
-                return table.relation(path, fields_or_schema[0], surroundings)
+                schema = fields_or_schema[0]
+                relation = table.relation(path, schema, surroundings)
+                return relation, table.declaration(schema, surroundings)
             if not fields_or_schema:
-                return table.relation(path, None, surroundings)
+                return table.relation(path, None, surroundings), None
             nodes = [expression_node(each, "from_data_stream") for each in fields_or_schema]
-            return table.chosen(path, nodes, surroundings)
+            return table.chosen(path, nodes, surroundings), None
 
     def _stream_path(self) -> tuple[str, ...]:
         self._sources += 1
@@ -89,16 +95,20 @@ class StreamTableEnvironment(TableEnvironment):
         """A stream of Rows, whose kinds say what changes, as a table."""
         mode = RETRACT if changelog_mode is None else changelog_mode.mode
         table = StreamTable(_node(data_stream, self._env), data_stream.get_type(), mode, True)
+        surroundings = self._session.builder
         with session_time_zone(self._session.settings.zone):
-            return Table(table.relation(self._stream_path(), schema, self._session.builder), self)
+            relation = table.relation(self._stream_path(), schema, surroundings)
+            if schema is None:
+                return Table(relation, self)
+            return Table(relation, self, CatalogTable(table.declaration(schema, surroundings)))
 
     def create_temporary_view(
         self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
     ) -> None:
         """A name for a table or a stream, for this session."""
         if isinstance(table_or_data_stream, DataStream):
-            relation = self._of_stream(table_or_data_stream, fields_or_schema)
-            self._create_view(path_parts(view_path), relation, temporary=True)
+            relation, declared = self._of_stream(table_or_data_stream, fields_or_schema)
+            self._create_view(path_parts(view_path), relation, temporary=True, declared=declared)
         else:
             super().create_temporary_view(view_path, table_or_data_stream)
 

@@ -146,25 +146,28 @@ class StreamTable:
         scan = self._scan(path, fields, atomic, timed, schema)
         if schema is None:
             return scan
-        known = [c.name for c in schema.columns]
-        physical = [c for c in schema.columns if c.type is not None and c.metadata is None]
-        hidden = [TableColumn(field) for field in fields if field.name not in known]
+        hidden = [TableColumn(field) for field in fields if field.name not in _names(schema)]
         declared = _declared(schema, fields, surroundings)
         relation = with_declared_columns(scan, [*declared.columns, *hidden], surroundings)
-        shown = len(declared.columns)
-        if not physical:
-            # A schema without columns of its own only adds to those of the stream.
-            order = [*range(shown, shown + len(hidden)), *range(shown)]
-        else:
-            order = list(range(shown))
-        places = columns(relation)
-        relation = projected(
-            relation, [places[at] for at in order], [relation.names[at] for at in order]
-        )
+        names = [c.field.name for c in self.declaration(schema, surroundings).columns]
+        places = dict(zip(relation.names, columns(relation), strict=True))
+        relation = projected(relation, [places[name] for name in names], names)
         if declared.watermark is not None:
             mark = declared.watermark
             relation = watermarked(relation, mark.column, mark.expression, surroundings)
         return relation
+
+    def declaration(self, schema: Schema, surroundings: Surroundings) -> TableSchema:
+        """The columns that the table has by a schema."""
+        fields, _ = self.fields(schema)
+        made = _declared(schema, fields, surroundings)
+        if not any(c.type is not None and c.metadata is None for c in schema.columns):
+            # A schema without columns of its own only adds to those of the stream.
+            own = (TableColumn(field) for field in fields if field.name not in _names(schema))
+            made = replace(made, columns=(*own, *made.columns))
+        if schema.key is not None:
+            made = replace(made, primary_key=schema.key[1], primary_key_name=schema.key[0])
+        return made
 
     def _scan(
         self, path: tuple[str, ...], fields: tuple[Field, ...], atomic: bool, timed: bool,
@@ -225,6 +228,10 @@ class StreamTable:
         relation = self.relation(path, builder.build(), surroundings)
         places = dict(zip(relation.names, columns(relation), strict=True))
         return projected(relation, [places[name] for name in order], renames)
+
+
+def _names(schema: Schema) -> list[str]:
+    return [column.name for column in schema.columns]
 
 
 def _declared(schema: Schema, fields: tuple[Field, ...], surroundings: Surroundings) -> TableSchema:

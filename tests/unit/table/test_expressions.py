@@ -380,6 +380,8 @@ def test_a_literal_fits_the_type_it_is_given() -> None:
         (to_timestamp_ltz(1, 0), "TO_TIMESTAMP_LTZ(1, 0)"),
         (with_all_columns(), "*"),
         (row_interval(4), "4"),
+        (call_sql("a + 1"), "[a + 1]"),
+        (call_sql("a + 1").alias("b"), "as(plus(a, 1), 'b')"),
         (call("my_func", col("a")), "my_func(a)"),
         (call("cat.db.f", col("a")), "cat.db.f(a)"),
     ],

@@ -19,7 +19,7 @@ from headrace.table.catalog import (
     ResolvedSchema,
     UniqueConstraint,
 )
-from headrace.table.expressions import col, lit
+from headrace.table.expressions import call_sql, col, lit
 from headrace.table.object_names import path_parts
 from tests.unit.table.in_process import changes_of, table_environment
 
@@ -37,14 +37,16 @@ def test_a_schema_shows_what_was_declared() -> None:
     )
     assert str(schema) == (
         "(\n  `a` INT NOT NULL,\n  `b` AS [(`a` + 1)],\n"
-        "  `m` METADATA FROM 'key' VIRTUAL,\n  `ts` [TIMESTAMP(3)],\n"
+        "  `m` [STRING] METADATA FROM 'key' VIRTUAL,\n  `ts` [TIMESTAMP(3)],\n"
         "  WATERMARK FOR `ts` AS [(`ts` - INTERVAL '3.000' SECOND)],\n"
         "  CONSTRAINT `PK_a` PRIMARY KEY (`a`) NOT ENFORCED\n)"
     )
     assert Schema.new_builder().from_schema(schema).build() == schema
-    one, other = (Schema.new_builder().column_by_metadata("m", t).build() for t in ("INT", "DATE"))
-    assert str(one) == str(other) == "(\n  `m` METADATA\n)"
-    assert one != other
+    told = Schema.new_builder().column("a", "INT").column_by_expression("b", call_sql("a  + 1"))
+    assert str(told.build()) == "(\n  `a` [INT],\n  `b` AS [a  + 1]\n)"
+    one = Schema.new_builder().column_by_metadata("m", DataTypes.INT()).build()
+    assert str(one) == "(\n  `m` INT METADATA\n)"
+    assert one != Schema.new_builder().column_by_metadata("m", DataTypes.DATE()).build()
 
 
 def test_a_schema_of_other_things() -> None:

@@ -291,3 +291,31 @@ def test_a_statement_is_a_job_of_its_own(env: StreamTableEnvironment) -> None:
     alone = builder.take("statement", [node], parallelism=1, max_parallelism=1)
     assert all("Print" not in each.name for each in alone)
     assert printed_by(env) == ["streamed"]
+
+
+def test_a_stream_as_a_table_shows_what_its_schema_declared(env: StreamTableEnvironment) -> None:
+    types = Types.ROW_NAMED(["a", "b"], [Types.LONG(), Types.INT()])
+    stream = env._env.from_collection([(1, 42)], types)
+    added = (
+        Schema.new_builder()
+        .column_by_metadata("rowtime", "TIMESTAMP_LTZ(3)")
+        .column_by_expression("d", "b + 1")
+        .watermark("rowtime", "SOURCE_WATERMARK()")
+        .build()
+    )
+    shown = (
+        "(\n  `a` BIGINT,\n  `b` INT,\n  `rowtime` TIMESTAMP_LTZ(3) *ROWTIME* METADATA,\n"
+        "  `d` INT AS b + 1,\n"
+        "  WATERMARK FOR `rowtime`: TIMESTAMP_LTZ(3) AS SOURCE_WATERMARK()\n)"
+    )
+    assert str(env.from_data_stream(stream, added).get_resolved_schema()) == shown
+    env.create_temporary_view("v", stream, added)
+    assert str(env.from_path("v").get_resolved_schema()) == shown
+    described = [row[1:] for row in env.execute_sql("DESCRIBE v").changes()]
+    assert described[2][4:6] == ("METADATA", "SOURCE_WATERMARK()")
+    keyed = Schema.new_builder().column("b", "INT").column("a", "BIGINT").primary_key("a").build()
+    table = env.from_changelog_stream(stream, keyed)
+    assert str(table.get_resolved_schema()) == (
+        "(\n  `b` INT,\n  `a` BIGINT NOT NULL,\n"
+        "  CONSTRAINT `PK_a` PRIMARY KEY (`a`) NOT ENFORCED\n)"
+    )

@@ -42,6 +42,7 @@ from headrace.spark.native.types import (
     literal_text,
     spark_type,
 )
+from headrace.spark.shipment import work_in
 
 _numbers = itertools.count(1)
 _arrow_udf: Any = arrow_udf  # its overloads do not know what annotations say
@@ -63,10 +64,13 @@ class Expressions:
         session: SparkSession,
         job_parameters: Mapping[str, str],
         modules: Sequence[str] = (),
+        *,
+        unpacked: bool = False,
     ):
         self._session = session
         self._context = FunctionContext(None, dict(job_parameters))
         self._modules = tuple(modules)
+        self._unpacked = unpacked
         self._registered: dict[Expression, str] = {}
         self.in_python: list[str] = []
         """What does not run in the JVM, for `explain`."""
@@ -115,8 +119,8 @@ class Expressions:
         types = {part.index: part.type for part in moved.walk() if isinstance(part, Column)}
         given = [types[index] for index in sorted(types)] or [INT]
         body = _body(moved, given, self._context)
-        if self._modules:
-            body = _with_modules(body, self._modules)
+        if self._modules or self._unpacked:
+            body = _with_what_was_brought(body, self._modules, self._unpacked)
         function = _arrow_udf(body, spark_type(expression.type))
         if not _is_deterministic(expression):
             function = function.asNondeterministic()
@@ -181,12 +185,15 @@ def _body(
     return evaluate
 
 
-def _with_modules(body: Callable[..., Any], modules: tuple[str, ...]) -> Callable[..., Any]:
-    """The same, unpickled when its worker can import what the job brings along."""
+def _with_what_was_brought(
+    body: Callable[..., Any], modules: tuple[str, ...], unpacked: bool
+) -> Callable[..., Any]:
+    """The same, unpickled when its worker can import and open what the job brings along."""
     pickled = dumps_for_workers(body)
 
     def evaluate(batches: Iterator[Any]) -> Iterator[pa.Array]:
         bring(modules)
+        work_in(unpacked=unpacked)
         yield from cloudpickle.loads(pickled)(batches)
 
     evaluate.__annotations__ = body.__annotations__

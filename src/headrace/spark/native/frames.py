@@ -40,10 +40,13 @@ class Frames:
         rules: dict[type[Relation], Rule],
         job_parameters: Mapping[str, str] | None = None,
         modules: Sequence[str] = (),
+        *,
+        unpacked: bool = False,
     ):
-        """`modules`: where the query's functions find modules that were brought along."""
+        """`modules`: where the query's functions find modules that were brought along;
+        `unpacked`: whether archives were."""
         self.session = session
-        self.expressions = Expressions(session, job_parameters or {}, modules)
+        self.expressions = Expressions(session, job_parameters or {}, modules, unpacked=unpacked)
         self._rules = {**_RULES, **rules}
         self._done: dict[int, tuple[Relation, DataFrame]] = {}
 
