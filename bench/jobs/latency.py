@@ -41,17 +41,18 @@ class _Due(SplitEnumerator):
 
     def __init__(self, rate: float):
         self._rate = rate
+        self._began = time.time()
 
     def splits(self) -> list[Split]:
-        return [Split(f"part-{number}", [number, time.time()]) for number in range(SPLITS)]
+        return [Split(f"part-{number}", number) for number in range(SPLITS)]
 
     def latest_position(self, split: Split, start: int) -> int:
-        return max(start, int((time.time() - split.info[1]) * self._rate))
+        return max(start, int((time.time() - self._began) * self._rate))
 
 
 class _Reader(SplitReader[Any]):
     def read(self, split: Split, start: int, end: int) -> list[Any]:
-        now, first = time.time(), split.info[0]
+        now, first = time.time(), split.info
         return [((number * 7 + first) % KEYS, now) for number in range(start, end)]
 
 
@@ -107,7 +108,8 @@ def main() -> None:
     for number in range(args.exchanges):
         last = number == args.exchanges - 1
         count = Timed(args.folder) if last else Count()
-        stream = stream.key_by(lambda record: record[0]).process(count, _RECORD)
+        counted = stream.key_by(lambda record: record[0]).process(count, _RECORD)
+        stream = counted.uid(f"count-{number}")
     stream.filter(lambda record: record[0] < 0).print()
     client = env.execute_async("latency")
     time.sleep(args.seconds)
