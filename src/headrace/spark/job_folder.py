@@ -97,6 +97,11 @@ class JobFolder:
         """Whether the current run has something to go on from."""
         return self._note is not None and last_committed(self.run) is not None
 
+    def is_in(self, run: FileStore) -> bool:
+        """Whether a run is still the folder's current one, whoever has begun one since."""
+        note = read_job_note(self.store)
+        return note is not None and self.run_store(note.run).uri == run.uri
+
     def begin(self, note: RunNote) -> None:
         """Say which run is the current one from now on."""
         content = {"output_id": note.output_id, "run": note.run, "shape": note.shape,

@@ -122,14 +122,12 @@ def default_parallelism() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def free_slots(spark: SparkSession) -> int:
-    """How many tasks can run at once, for all that is known before they are asked to."""
+def local_slots(spark: SparkSession) -> int | None:
+    """How many tasks a local Spark runs at once; None on a cluster, where that may change."""
     context = spark.sparkContext
-    executors = context._jsc.sc().statusTracker().getExecutorInfos()
-    if context.master.startswith("local"):  # type: ignore[union-attr]
-        return int(context._jsc.sc().defaultParallelism())
-    per_executor = int(context.getConf().get("spark.executor.cores", "1"))
-    return max(0, len(executors) - 1) * per_executor
+    if not str(context.master).startswith("local"):
+        return None
+    return int(context._jsc.sc().defaultParallelism())
 
 
 def _with_slots(active: SparkSession | None, slots: int) -> SparkSession | None:
@@ -140,7 +138,8 @@ def _with_slots(active: SparkSession | None, slots: int) -> SparkSession | None:
     context = active.sparkContext
     is_ours = context._jsc is _started_here
     idle = not len(context._jsc.sc().statusTracker().getActiveJobIds())
-    if is_ours and context.master.startswith("local") and idle and free_slots(active) < slots:  # type: ignore[union-attr]
+    has = local_slots(active)
+    if is_ours and idle and has is not None and has < slots:
         active.stop()
         _started_here = None
         return None

@@ -55,6 +55,11 @@ class StreamSettings:
     """How many records of each source a micro-batch reads at most."""
     mode: str = MICRO_BATCH
     """How records flow: in real time, or in micro-batches."""
+    min_pause_ms: int = 0
+    checkpoint_timeout_ms: int | None = None
+    concurrent_checkpoints: int = 1
+    tolerable_failures: int = 0
+    """What real time needs to know besides; micro-batches are watched from outside."""
     retained: int | None = None
     """How many of the latest checkpoints are kept; None: as many as Spark keeps."""
 

@@ -184,3 +184,8 @@ class Completed:
 @dataclass(frozen=True, slots=True)
 class Drain:
     """To a source task: act as if all splits ended here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The attempt is over: close what is open, and go."""

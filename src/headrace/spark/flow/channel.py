@@ -10,6 +10,7 @@ import pickle
 import secrets
 import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,9 +24,10 @@ from multiprocessing.connection import (
 )
 from typing import Any
 
-from headrace.runtime.flow.messages import Hello, TaskId
+from headrace.runtime.flow.messages import Hello, Leave, TaskId
 from headrace.runtime.pickling import dumps
 
+_GRACE = 3.0
 HUNG_UP = object()
 """Stands for the end of a connection."""
 
@@ -94,17 +96,25 @@ class Server:
                 raise
         finally:
             connection.close()
-            if task is not None and not self._closed:
-                with self._lock:
-                    current = self._lines.get(task) is line
-                    if current:
-                        del self._lines[task]
-                if current:
-                    self._take(task, HUNG_UP)
+            if task is not None and self._forget(task, line) and not self._closed:
+                self._take(task, HUNG_UP)
 
-    def close(self) -> None:
-        """Hang up on everybody."""
+    def _forget(self, task: TaskId, line: _Line) -> bool:
+        """Whether it was the task's last connection."""
+        with self._lock:
+            is_last = self._lines.get(task) is line
+            if is_last:
+                del self._lines[task]
+        return is_last
+
+    def dismiss(self, patience: float) -> None:
+        """Let everybody go, and hang up on who has not gone after that many seconds."""
         self._closed = True
+        for line in list(self._lines.values()):
+            line.send(Leave())
+        deadline = time.monotonic() + patience
+        while self._lines and time.monotonic() < deadline:
+            time.sleep(0.005)
         with suppress(OSError):
             self._listener.close()
         for line in list(self._lines.values()):
@@ -139,6 +149,13 @@ def leave_process() -> None:
     os._exit(0)
 
 
+def leave_soon() -> None:
+    """Leave in any case, even if nobody listens who could close what is open first."""
+    timer = threading.Timer(_GRACE, leave_process)
+    timer.daemon = True
+    timer.start()
+
+
 class Link:
     """A task's end. What the driver says is handed to `put`, in the order it was said."""
 
@@ -158,7 +175,8 @@ class Link:
             while True:
                 self._put(pickle.loads(self._connection.recv_bytes()))
         if not self._closed:
-            leave_process()
+            leave_soon()
+            self._put(Leave())
 
     def close(self) -> None:
         self._closed = True

@@ -11,7 +11,7 @@ a driver or a worker that wakes up late can write, but nothing it wrote is ever 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from headrace.errors import CorruptState
@@ -25,7 +25,9 @@ ATTEMPTS, CHECKPOINTS, STATE = "attempts", "checkpoints", "state"
 class CheckpointFiles:
     """The checkpoints of one attempt, the last few of which are kept."""
 
-    def __init__(self, run: FileStore, attempt: int, retained: int):
+    def __init__(self, run: FileStore, attempt: int, retained: int, is_run: Callable[[], bool]):
+        """`is_run`: whether the job is still in this run."""
+        self._is_run = is_run
         self._run = run
         self._attempt = attempt
         self._retained = retained
@@ -46,7 +48,7 @@ class CheckpointFiles:
                 self._held.remove(checkpoint)
 
     def is_current(self) -> bool:
-        return max(_attempts(self._run), default=0) == self._attempt
+        return self._is_run() and max(_attempts(self._run), default=0) == self._attempt
 
     def save(self, checkpoint: Checkpoint) -> None:
         self._run.write(f"{CHECKPOINTS}/{checkpoint.name}", dumped(checkpoint.to_json()))

@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from headrace.errors import HeadraceError, JobFailed
+from headrace.errors import HeadraceError, JobFailed, Unsupported
 from headrace.plan.physical import WATERMARK_INTERVAL, PhysicalPlan
 from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.coordinator import CheckpointSettings, TooManyFailures
@@ -22,6 +22,7 @@ from headrace.runtime.flow.master import Master
 from headrace.runtime.flow.messages import DriverItem, Failed, Hold, TaskId, Told
 from headrace.spark.alignment import Aligner
 from headrace.spark.failures import from_spark
+from headrace.spark.file_store import FileStore, LocalStore
 from headrace.spark.flow.channel import HUNG_UP, Server
 from headrace.spark.flow.checkpoint_files import STATE, CheckpointFiles, begin_attempt
 from headrace.spark.flow.clock import clock
@@ -29,6 +30,7 @@ from headrace.spark.flow.worker import FlowPlan, read_sources, run_level
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.opening import Start
 from headrace.spark.savepoints.restore import Restored
+from headrace.spark.session import local_slots
 from headrace.spark.shipment import Shipment
 from headrace.spark.stream import Listener, StreamSettings
 from headrace.spark.worker import SCHEMA
@@ -37,9 +39,12 @@ _NEVER_ENDS = "3650 days"
 """How long a query of Spark's lasts; checkpoints are our own."""
 _DISCOVER_EVERY = 1.0
 _LOOK_EVERY = 0.5
+_FAREWELL = 5.0
+"""Seconds in which tasks close their functions."""
 _LAST_WORDS = 10.0
 """Seconds in which it becomes known why a task is gone."""
 _USUAL_MARK_INTERVAL = 200
+_NO_SLOTS = "CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT"
 _NOBODY = TaskId(-1, 0)
 
 SETTINGS = {
@@ -69,6 +74,7 @@ class FlowRun:
         self._listener = listener
         self._settings = settings
         self.store = folder.run
+        _require_mounted(self.store)
         self._inbox: queue.Queue[tuple[TaskId, Any]] = queue.Queue()
         self._wanted: deque[_Wanted] = deque()
         self._query: StreamingQuery | None = None
@@ -81,10 +87,11 @@ class FlowRun:
         self._source_tasks = [(vertex.id, number) for vertex in plan.sources
                               for number in range(vertex.parallelism)]  # fmt: skip
         self._attempt, restored = begin_attempt(self.store)
-        self._server = Server("127.0.0.1", lambda task, said: self._inbox.put((task, said)))
-        self.files = CheckpointFiles(self.store, self._attempt, max(1, settings.retained or 1))
+        self._server = Server(_host(spark), lambda task, said: self._inbox.put((task, said)))
+        run, kept = self.store, max(1, settings.retained or 1)
+        self.files = CheckpointFiles(run, self._attempt, kept, lambda: folder.is_in(run))
         self._master = Master(
-            plan, self._attempt, restored, CheckpointSettings(settings.interval_ms or None),
+            plan, self._attempt, restored, _checkpoints(settings),
             self.files, listener, self._server.send, _begun_with(start, plan),
         )  # fmt: skip
 
@@ -114,8 +121,8 @@ class FlowRun:
         except Exception as error:
             raise self._failure or from_spark(error) from None
         finally:
-            # The tasks first: they leave at once, and have nobody to complain to.
-            self._server.close()
+            # The tasks first: they close their functions, and have nobody to complain to.
+            self._server.dismiss(_FAREWELL)
             self._master.close()
             if self._query is not None:
                 with suppress(Exception):
@@ -125,6 +132,10 @@ class FlowRun:
             raise self._failure
 
     def _start(self) -> StreamingQuery:
+        needed, has = len(self._master.tasks), local_slots(self._spark)
+        if has is not None and has < needed:
+            raise _too_few_slots(f"it needs {needed} slots at once, and Spark has {has}")
+        self.store.delete("spark")  # what Spark noted of earlier attempts
         writer = self.lower().writeStream.format("noop").outputMode("update")
         writer = writer.option("checkpointLocation", f"{self.store.uri}/spark/{self._attempt}")
         query: StreamingQuery = writer.trigger(realTime=_NEVER_ENDS).start()  # type: ignore[call-overload]
@@ -174,7 +185,7 @@ class FlowRun:
         self._listener.idle()
         if self._query is not None and not self._query.isActive:
             error = self._query.exception()
-            self._failure = from_spark(error) if error else JobFailed("Spark has ended the query")
+            self._failure = _from_spark(error) if error else JobFailed("Spark has ended the query")
 
     def _take_in(self, said: tuple[TaskId, Any] | None) -> None:
         if said is None:
@@ -222,7 +233,7 @@ class FlowRun:
                 if isinstance(message, Failed):
                     return from_spark(Exception(message.text))
         error = self._query.exception()
-        return from_spark(error) if error else JobFailed(f"the worker of task {lost} is gone")
+        return _from_spark(error) if error else JobFailed(f"the worker of task {lost} is gone")
 
     # What others ask for.
 
@@ -254,6 +265,47 @@ class FlowRun:
         """Wait until a checkpoint is complete."""
         with self._progressed:
             return self._progressed.wait_for(lambda: (self.last or -1) >= number, timeout)
+
+
+def _checkpoints(settings: StreamSettings) -> CheckpointSettings:
+    usual = CheckpointSettings()
+    return CheckpointSettings(
+        interval=settings.interval_ms or None,
+        timeout=settings.checkpoint_timeout_ms or usual.timeout,
+        min_pause=settings.min_pause_ms,
+        at_most=settings.concurrent_checkpoints,
+        tolerable_failures=settings.tolerable_failures,
+    )
+
+
+def _host(spark: SparkSession) -> str:
+    """Where tasks find the driver: nobody but this machine has business with a local job."""
+    if local_slots(spark) is not None:
+        return "127.0.0.1"
+    return str(spark.sparkContext.getConf().get("spark.driver.host"))
+
+
+def _require_mounted(run: FileStore) -> None:
+    if not isinstance(run, LocalStore):
+        raise Unsupported(
+            f"a job that runs in real time cannot keep its checkpoints in {run.uri} yet",
+            hint="Give execution.checkpointing.dir a folder that is mounted on all machines, or "
+            "set headrace.stream.mode to micro-batch.",
+        )
+
+
+def _from_spark(error: BaseException) -> HeadraceError:
+    if _NO_SLOTS in str(error):
+        return _too_few_slots("Spark has too few free slots for all its tasks at once")
+    return from_spark(error)
+
+
+def _too_few_slots(what: str) -> JobFailed:
+    return JobFailed(
+        f"the job cannot run in real time: {what}",
+        hint="Lower the parallelism, give Spark more cores, or set headrace.stream.mode to "
+        "micro-batch.",
+    )
 
 
 @dataclass

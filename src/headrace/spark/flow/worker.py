@@ -31,6 +31,7 @@ from headrace.runtime.flow.messages import (
     Failed,
     Hello,
     Hold,
+    Leave,
     NoMoreSplits,
     Ready,
     TaskId,
@@ -42,7 +43,7 @@ from headrace.runtime.flow.task import DriverItems, FlowTask
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import WorkerFailure, reported
 from headrace.spark.file_store import LocalStore
-from headrace.spark.flow.channel import Address, Link, leave_process
+from headrace.spark.flow.channel import Address, Link, leave_process, leave_soon
 from headrace.spark.savepoints.restore import TakenOver
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition, wall_clock
@@ -186,6 +187,8 @@ def _read(
             yield from task.feed(vertex, batch)
             waker.wrote()
         message = _next(inbox, 0 if batch is not None else _POLL_S)
+        if isinstance(message, Leave):
+            _leave(task)
         if isinstance(message, Trigger) and not task.ended:
             reach("barrier-injected", message.checkpoint)
             yield from task.checkpoint(message.checkpoint)
@@ -248,6 +251,8 @@ def _flow(
     while True:
         outside.check()
         message = _next(inbox, waker.wait())
+        if isinstance(message, Leave):
+            _leave(task)
         if isinstance(message, bytes):
             yield from task.take(message)
             waker.wrote()
@@ -261,6 +266,13 @@ def _flow(
         if message is _EMPTY or (waker.flush_at is not None and now >= waker.flush_at):
             waker.flush_at = None
             yield from task.end_round()
+
+
+def _leave(task: FlowTask) -> None:
+    """Close the user's functions, and end the process."""
+    with suppress(Exception):
+        task.task.close()
+    leave_process()
 
 
 def _next(inbox: Inbox, wait: float | None) -> Any:
@@ -297,7 +309,8 @@ def _drain(rows: Iterator[pa.RecordBatch], inbox: Inbox) -> None:
     with suppress(Exception):  # Spark has hung up: it says itself why
         for blob in _blobs(rows):
             inbox.put(blob)
-    leave_process()  # a query ends only when it is stopped, or has failed
+    leave_soon()  # a query ends only when it is stopped, or has failed
+    inbox.put(Leave())
 
 
 def _blobs(rows: Iterator[pa.RecordBatch]) -> Iterator[bytes]:

@@ -1,0 +1,57 @@
+"""Only tasks of the job are listened to."""
+
+from __future__ import annotations
+
+import queue
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client
+
+import pytest
+
+from headrace.runtime.flow.messages import Hello, Ready, TaskId, Trigger
+from headrace.spark.flow.channel import Link, Server
+
+TASK = TaskId(1, 0)
+
+
+@pytest.fixture
+def heard():
+    return queue.Queue()
+
+
+@pytest.fixture
+def server(heard):
+    made = Server("127.0.0.1", lambda task, message: heard.put((task, message)))
+    yield made
+    made.dismiss(0)
+
+
+def test_words_in_both_directions(server, heard):
+    told = queue.Queue()
+    link = Link(server.address, Hello(TASK, 1), told.put)
+    assert heard.get(timeout=10) == (TASK, Hello(TASK, 1))
+    link.send(Ready(TASK))
+    assert heard.get(timeout=10) == (TASK, Ready(TASK))
+    server.send(TASK, Trigger(7))
+    assert told.get(timeout=10) == Trigger(7)
+    link.close()
+
+
+def test_whoever_does_not_know_the_key_is_not_heard(server, heard):
+    stranger = replace(server.address, key=b"guess")
+    with pytest.raises((AuthenticationError, EOFError, OSError)):
+        Link(stranger, Hello(TASK, 1), lambda message: None)
+    assert heard.empty()
+
+
+def test_nothing_is_unpickled_before(server, heard):
+    address = server.address
+    with suppress(OSError, EOFError):
+        connection = Client((address.host, address.port), "AF_INET")
+        connection.send(Hello(TASK, 1))
+        connection.recv_bytes()
+        connection.close()
+    with pytest.raises(queue.Empty):
+        heard.get(timeout=0.2)

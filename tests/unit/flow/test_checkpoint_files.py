@@ -1,0 +1,108 @@
+"""Which checkpoint a job goes on from: never one that a start before the last has written since."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import CorruptState
+from headrace.runtime.declared_state import Declared
+from headrace.runtime.flow.checkpoint import Checkpoint
+from headrace.runtime.flow.messages import SlotFiles, StateFile, TaskId
+from headrace.spark.file_store import LocalStore
+from headrace.spark.flow.checkpoint_files import (
+    STATE,
+    CheckpointFiles,
+    begin_attempt,
+    last_checkpoint,
+    read_checkpoint,
+    require_files,
+)
+
+SLOT = TaskId(1, 0)
+
+
+def checkpoint(number: int, attempt: int, *names: str) -> Checkpoint:
+    files = tuple(StateFile(name, 1, 0) for name in names)
+    states = {("uid", "count"): Declared("value", "LONG", False)}
+    slots = {SLOT: SlotFiles(files, 0, states)}
+    return Checkpoint(number, attempt, slots, {"source": {"part-0": [None, 5]}})
+
+
+def files_of(run: LocalStore, attempt: int, retained: int = 1) -> CheckpointFiles:
+    return CheckpointFiles(run, attempt, retained, lambda: True)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> LocalStore:
+    return LocalStore(tmp_path)
+
+
+def test_a_first_start_goes_on_from_nothing(run):
+    assert begin_attempt(run) == (1, None)
+
+
+def test_a_checkpoint_is_read_as_it_was_written(run):
+    begin_attempt(run)
+    written = checkpoint(3, 1, "1-1-0-3")
+    files_of(run, 1).save(written)
+    assert last_checkpoint(run) == read_checkpoint(run, 3) == written
+
+
+def test_what_an_earlier_start_writes_later_is_never_read(run):
+    begin_attempt(run)
+    old = files_of(run, 1)
+    old.save(checkpoint(3, 1))
+    number, began_with = begin_attempt(run)
+    assert (number, began_with.number) == (2, 3)
+    assert not old.is_current()
+    old.save(checkpoint(4, 1))  # it had asked before it was stopped
+    assert last_checkpoint(run).name == "3-1"
+    files_of(run, 2).save(checkpoint(4, 2))
+    assert last_checkpoint(run).name == "4-2"
+
+
+def test_what_no_checkpoint_needs_goes(run):
+    begin_attempt(run)
+    files = files_of(run, 1)
+    for name in ("1-1-0-1", "1-1-0-2", "1-1-0-3", "1-1-0-4"):
+        run.write(f"{STATE}/{name}", b"x")
+    files.save(checkpoint(2, 1, "1-1-0-1", "1-1-0-2"))
+    files.save(checkpoint(3, 1, "1-1-0-2", "1-1-0-3"))
+    files.clean()
+    assert run.names(STATE) == ["1-1-0-2", "1-1-0-3", "1-1-0-4"]  # the last is for one to come
+    assert run.names("checkpoints") == ["3-1"]
+
+
+def test_what_somebody_reads_stays(run):
+    begin_attempt(run)
+    files = files_of(run, 1)
+    run.write(f"{STATE}/1-1-0-1", b"x")
+    files.save(checkpoint(1, 1, "1-1-0-1"))
+    with files.hold() as held:
+        files.save(checkpoint(2, 1))
+        files.clean()
+        assert held.number == 1
+        assert run.names(STATE) == ["1-1-0-1"]
+    files.clean()
+    assert run.names(STATE) == []
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut"])
+def test_a_damaged_file_is_named(run, damage):
+    begin_attempt(run)
+    whole = checkpoint(1, 1, "1-1-0-1")
+    files_of(run, 1).save(whole)
+    if damage == "cut":
+        run.write(f"{STATE}/1-1-0-1", b"")
+    with pytest.raises(CorruptState, match="1-1-0-1"):
+        require_files(run, whole)
+
+
+def test_a_damaged_checkpoint_is_named(run):
+    begin_attempt(run)
+    files_of(run, 1).save(checkpoint(1, 1))
+    run.write("checkpoints/1-1", b"{}")
+    with pytest.raises(CorruptState, match="1-1"):
+        last_checkpoint(run)
