@@ -164,6 +164,8 @@ class Link:
         self._line = _Line(self._connection)
         self._put = put
         self._closed = False
+        self.over = threading.Event()
+        """Set when the attempt is over: whatever else waits in the queue does not matter."""
         self.send(hello)
         threading.Thread(target=self._listen, daemon=True, name="headrace-link").start()
 
@@ -171,12 +173,20 @@ class Link:
         self._line.send(message)
 
     def _listen(self) -> None:
+        message: Any = None
         with suppress(EOFError, OSError, TypeError):
-            while True:
-                self._put(pickle.loads(self._connection.recv_bytes()))
+            while not isinstance(message, Leave):
+                message = pickle.loads(self._connection.recv_bytes())
+                if not isinstance(message, Leave):
+                    self._put(message)
         if not self._closed:
-            leave_soon()
-            self._put(Leave())
+            self.leave()
+
+    def leave(self) -> None:
+        """The attempt is over: say so to whoever reads the queue, and go in any case."""
+        self.over.set()
+        leave_soon()
+        self._put(Leave())
 
     def close(self) -> None:
         self._closed = True

@@ -6,13 +6,12 @@ the loop can wait for either, and for a time.
 
 from __future__ import annotations
 
-import itertools
 import os
 import pickle
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +30,8 @@ from headrace.runtime.flow.messages import (
     Failed,
     Hello,
     Hold,
-    Leave,
     NoMoreSplits,
+    Positions,
     Ready,
     TaskId,
     Trigger,
@@ -43,7 +42,7 @@ from headrace.runtime.flow.task import DriverItems, FlowTask
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import WorkerFailure, reported
 from headrace.spark.file_store import LocalStore
-from headrace.spark.flow.channel import Address, Link, leave_process, leave_soon
+from headrace.spark.flow.channel import Address, Link, leave_process
 from headrace.spark.savepoints.restore import TakenOver
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition, wall_clock
@@ -54,6 +53,7 @@ _POLL_S = 0.001
 """How long a source task sleeps that found nothing to read."""
 Inbox = queue.Queue[Any]
 """Rows of other tasks, and messages of the driver."""
+_PATIENCE = 10.0
 _EMPTY = object()
 
 
@@ -154,41 +154,32 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
     """Level 0: reads the splits it is given until it is told to stop."""
 
     def run(clock: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        number = partition()
-        with _task(plan, TaskId(0, number), clock) as (link, inbox, begin):
-            vertex_id, subtask = plan.sources[number]
-            outside = _Outside(link, plan.state)
-            items = DriverItems(checkpoints=plan.checkpoints)
-            level = _level_task(plan, 0, subtask, items, source=vertex_id)
-            spec = level.plan.vertices[vertex_id].source
+        id = TaskId(0, partition())
+        with _begun(plan, id, clock) as at_work:
+            vertex, subtask = plan.sources[id.number]
+            level = _level_task(plan, 0, subtask, at_work.items, source=vertex)
+            spec = level.plan.vertices[vertex].source
             assert isinstance(spec, SplitSpec)
             splits = Splits(spec.source)
-            task = FlowTask(
-                TaskId(0, number), level, (), begin, outside, items, positions=splits.positions
-            )
+            task = at_work.flow_task(id, level, (), positions=splits.positions)
             with abandoned_on_failure(level):
-                task.open()
-                link.send(Ready(task.id))
-                yield from _as_arrow(_read(plan, task, splits, vertex_id, inbox, outside))
-            splits.close()
+                yield from _as_arrow(_read(at_work, task, splits, vertex), task, at_work.link)
 
     return run
 
 
 def _read(
-    plan: FlowPlan, task: FlowTask, splits: Splits, vertex: int, inbox: Inbox, outside: _Outside
+    at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int
 ) -> Iterator[tuple[int, bytes]]:
-    waker = _Waker(plan, task.task)
+    waker = _Waker(at_work.plan, task.task)
     stopped = False
     while True:
-        outside.check()
+        at_work.check(task)
         batch = None if task.ended or stopped else splits.read()
         if batch is not None:
             yield from task.feed(vertex, batch)
             waker.wrote()
-        message = _next(inbox, 0 if batch is not None else _POLL_S)
-        if isinstance(message, Leave):
-            _leave(task)
+        message = at_work.next_message(0 if batch is not None else _POLL_S)
         if isinstance(message, Trigger) and not task.ended:
             reach("barrier-injected", message.checkpoint)
             yield from task.checkpoint(message.checkpoint)
@@ -220,39 +211,34 @@ def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
     """A level after an exchange: takes what comes, and does what is due."""
 
     def run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        slot = partition()
-        with _task(plan, TaskId(level_number, slot), rows) as (link, inbox, begin):
-            outside = _Outside(link, plan.state)
-            items = DriverItems(checkpoints=plan.checkpoints)
-            level = _level_task(plan, level_number, slot, items)
-            slots = level.plan.parallelism
-            senders = range(len(plan.sources) if level_number == 1 else slots)
-            task = FlowTask(TaskId(level_number, slot), level, senders, begin, outside, items)
+        id = TaskId(level_number, partition())
+        with _begun(plan, id, rows) as at_work:
+            level = _level_task(plan, level_number, id.number, at_work.items)
+            senders = range(len(plan.sources) if level_number == 1 else level.plan.parallelism)
             with abandoned_on_failure(level):
-                if begin.state is not None:
-                    restore(level.state, begin.state, LocalStore(Path(plan.state)).read)
-                    level.restore_clock()
-                elif begin.taken_over is not None:
-                    given: TakenOver = pickle.loads(begin.taken_over)
-                    given.apply(level.state, slot)
-                    level.restore_clock()
+                _restore(level, at_work.begin, plan.state)
                 level.expect_senders(plan.tasks_of)
-                task.open()
-                link.send(Ready(task.id))
-                yield from _as_arrow(_flow(plan, task, inbox, outside))
+                task = at_work.flow_task(id, level, senders)
+                yield from _as_arrow(_flow(at_work, task), task, at_work.link)
 
     return run
 
 
-def _flow(
-    plan: FlowPlan, task: FlowTask, inbox: Inbox, outside: _Outside
-) -> Iterator[tuple[int, bytes]]:
-    waker = _Waker(plan, task.task)
+def _restore(level: FlowingLevel, begin: Begin, state: str) -> None:
+    if begin.state is not None:
+        restore(level.state, begin.state, LocalStore(Path(state)).read)
+        level.restore_clock()
+    elif begin.taken_over is not None:
+        given: TakenOver = pickle.loads(begin.taken_over)
+        given.apply(level.state, level.subtask)
+        level.restore_clock()
+
+
+def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[tuple[int, bytes]]:
+    waker = _Waker(at_work.plan, task.task)
     while True:
-        outside.check()
-        message = _next(inbox, waker.wait())
-        if isinstance(message, Leave):
-            _leave(task)
+        at_work.check(task)
+        message = at_work.next_message(waker.wait())
         if isinstance(message, bytes):
             yield from task.take(message)
             waker.wrote()
@@ -268,6 +254,43 @@ def _flow(
             yield from task.end_round()
 
 
+class _AtWork:
+    """What a task has around it while it runs: the driver, its input, its files."""
+
+    def __init__(self, plan: FlowPlan, link: Link, inbox: Inbox, begin: Begin):
+        self.plan = plan
+        self.link = link
+        self.begin = begin
+        self.items = DriverItems(checkpoints=plan.checkpoints)
+        self._inbox = inbox
+        self._outside = _Outside(link, plan.state)
+
+    def flow_task(
+        self, id: TaskId, level: FlowingLevel, senders: Collection[int],
+        positions: Callable[[], Positions] = dict,
+    ) -> FlowTask:  # fmt: skip
+        """The task, its operators open; the driver knows of it."""
+        task = FlowTask(
+            id, level, senders, self.begin, self._outside, self.items, positions=positions
+        )
+        task.open()
+        self.link.send(Ready(id))
+        return task
+
+    def check(self, task: FlowTask) -> None:
+        """Leave when the attempt is over; fail if a file could not be written."""
+        if self.link.over.is_set():
+            _leave(task)
+        self._outside.check()
+
+    def next_message(self, wait: float | None) -> Any:
+        """A row of another task or a word of the driver, if there is one before the time is up."""
+        try:
+            return self._inbox.get_nowait() if wait == 0 else self._inbox.get(timeout=wait)
+        except queue.Empty:
+            return _EMPTY
+
+
 def _leave(task: FlowTask) -> None:
     """Close the user's functions, and end the process."""
     with suppress(Exception):
@@ -275,42 +298,36 @@ def _leave(task: FlowTask) -> None:
     leave_process()
 
 
-def _next(inbox: Inbox, wait: float | None) -> Any:
-    try:
-        return inbox.get_nowait() if wait == 0 else inbox.get(timeout=wait)
-    except queue.Empty:
-        return _EMPTY
-
-
 @contextmanager
-def _task(
-    plan: FlowPlan, id: TaskId, rows: Iterator[pa.RecordBatch]
-) -> Iterator[tuple[Link, Inbox, Begin]]:
-    """The connection to the driver, the queue of what comes in, and what to begin with."""
+def _begun(plan: FlowPlan, id: TaskId, rows: Iterator[pa.RecordBatch]) -> Iterator[_AtWork]:
+    """Connect with the driver, hear what to begin with, and read what comes in."""
     inbox: Inbox = queue.Queue(_ROWS_WAITING)
     link = Link(plan.address, Hello(id, os.getpid()), inbox.put)
     try:
         with reported():
             begin = inbox.get()
             threading.Thread(
-                target=_drain, args=(rows, inbox), daemon=True, name="headrace-rows"
+                target=_drain, args=(rows, inbox, link), daemon=True, name="headrace-rows"
             ).start()
-            yield link, inbox, begin
+            yield _AtWork(plan, link, inbox, begin)
     except GeneratorExit:
         raise
     except BaseException as error:
         link.send(Failed(id, str(error) if isinstance(error, WorkerFailure) else repr(error)))
+        # The driver ends all tasks at once: were Spark to hear of it first, it would hang up on
+        # the others while they write, and they would complain.
+        if link.over.wait(_PATIENCE):
+            leave_process()
         raise
     finally:
         link.close()
 
 
-def _drain(rows: Iterator[pa.RecordBatch], inbox: Inbox) -> None:
+def _drain(rows: Iterator[pa.RecordBatch], inbox: Inbox, link: Link) -> None:
     with suppress(Exception):  # Spark has hung up: it says itself why
         for blob in _blobs(rows):
             inbox.put(blob)
-    leave_soon()  # a query ends only when it is stopped, or has failed
-    inbox.put(Leave())
+    link.leave()  # a query ends only when it is stopped, or has failed
 
 
 def _blobs(rows: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
@@ -332,5 +349,10 @@ def _level_task(
     return task
 
 
-def _as_arrow(rows: Iterator[tuple[int, bytes]]) -> Iterator[pa.RecordBatch]:
-    yield from itertools.starmap(slot_and_blob, rows)
+def _as_arrow(
+    rows: Iterator[tuple[int, bytes]], task: FlowTask, link: Link
+) -> Iterator[pa.RecordBatch]:
+    for slot, blob in rows:
+        if link.over.is_set():
+            _leave(task)  # there may be nobody any more who could take it
+        yield slot_and_blob(slot, blob)
