@@ -170,7 +170,7 @@ def calls(folder: Path) -> Counter[str]:
 def main() -> None:
     folder, batches = Path(sys.argv[1]), int(sys.argv[2])
     env = environment(folder)
-    build(env, folder, source(batches))
+    build(env, folder, source(batches, float(os.environ.get("KILL_JOBS_PAUSE", "0"))))
     env.execute("killed")
     print("finished")
 

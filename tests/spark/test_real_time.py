@@ -16,7 +16,8 @@ from tests.conftest import ROOT
 from tests.spark.kill_jobs import check_nothing_wrong_yet, check_output, prepared, run
 from tests.spark.real_time_jobs import JOBS
 
-REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time"}
+REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time", "KILL_JOBS_PAUSE": "0.04"}
+"""Slow enough to take twenty checkpoints of 50 ms."""
 KILLED_AT = (
     "barrier-injected@2", "barrier-aligned@5", "snapshot-taken@8", "state-files.after@11",
     "metadata.before@14", "metadata.after@17", "sink-commit.before@20",
@@ -69,7 +70,7 @@ def test_a_function_that_fails_is_told_with_its_line(results):
 
 @pytest.mark.slow
 def test_killed_at_every_step_the_output_is_exact(tmp_path: Path):
-    folder, batches = prepared(tmp_path / "job"), 60
+    folder, batches = prepared(tmp_path / "job"), 100
     for number, point in enumerate(KILLED_AT):
         mark = str(folder / f"died-{number}")
         ended = run(folder, batches, **REAL_TIME, HEADRACE_CRASH_AT=point, HEADRACE_CRASH_MARK=mark)
