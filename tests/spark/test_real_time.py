@@ -16,6 +16,7 @@ from tests.conftest import ROOT
 from tests.spark.kill_jobs import check_nothing_wrong_yet, check_output, prepared, run
 from tests.spark.real_time_jobs import JOBS
 
+pytestmark = pytest.mark.timeout(700)
 REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time", "KILL_JOBS_PAUSE": "0.04"}
 """Slow enough to take twenty checkpoints of 50 ms."""
 KILLED_AT = (
@@ -69,6 +70,7 @@ def test_a_function_that_fails_is_told_with_its_line(results):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_killed_at_every_step_the_output_is_exact(tmp_path: Path):
     folder, batches = prepared(tmp_path / "job"), 100
     for number, point in enumerate(KILLED_AT):
