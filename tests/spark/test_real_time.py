@@ -40,6 +40,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_a_source_that_ends(results):
     found = results["to_the_end"]
+    assert found["flowed"]
     assert (found["once"], found["twice"]) == (6000, 6000)
     assert found["once exact"]
     assert found["twice exact"]
@@ -47,6 +48,7 @@ def test_a_source_that_ends(results):
 
 def test_one_folder_at_any_parallelism_and_in_both_modes(results):
     found = results["moved_about"]
+    assert found["flowed"] == [True, True, False, True]
     assert found["once"] == found["twice"] > 0
     assert found["once exact"]
     assert found["twice exact"]
@@ -54,6 +56,7 @@ def test_one_folder_at_any_parallelism_and_in_both_modes(results):
 
 def test_savepoints(results):
     found = results["saved"]
+    assert found["flowed"]
     assert found["aside"].startswith("savepoint-")
     assert found["before"]["once exact"]
     assert found["before"]["twice exact"]

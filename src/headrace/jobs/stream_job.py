@@ -223,7 +223,10 @@ class StreamJob:
 
     def _save_flow(self, attempt: FlowRun, target: FileStore, *, stops: bool = False) -> str:
         if attempt.checkpoint(_SAVED_WITHIN, stops=stops) is None:
-            raise JobFailed("the job has not come to a checkpoint that could be saved")
+            failed = JobFailed("the job has not come to a checkpoint that could be saved")
+            if stops:
+                attempt.fail(failed)  # its sources wait: it goes on from its last checkpoint
+            raise failed
         with attempt.files.hold() as checkpoint:
             return self._write(target, attempt.store, checkpoint.number)
 

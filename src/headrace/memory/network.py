@@ -201,7 +201,7 @@ class _Member:
         assert self._task is not None
         if isinstance(message, Trigger) and not self._task.ended:
             self._network.send(self._id, self._task.checkpoint(message.checkpoint))
-        elif isinstance(message, Completed):
+        elif isinstance(message, Completed) and not self._task.ended:
             self._task.task.complete(message.checkpoint)
         elif self._splits is not None:
             self._is_dry = False

@@ -33,6 +33,7 @@ from headrace.core.source import (
 )
 from headrace.errors import SourceUnavailable, Unsupported
 from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.flow.splits import is_within
 from headrace.runtime.source_task import encode_ranges
 from headrace.spark.admission_notes import AdmissionNotes, Gate, Pace
 from headrace.spark.alignment import waiting
@@ -57,6 +58,7 @@ def stream_input(
     micro-batch every `interval_ms`, or at once while it is behind.
     """
     spec = vertex.source
+    _require_understood(vertex, began_at or {})
     match spec:
         case TextFilesSpec():
             frame = _files(spark, vertex, spec, files_per_batch)
@@ -78,6 +80,18 @@ def stream_input(
             return spark.readStream.format(name).load()
         case _:
             raise Unsupported(f"{vertex.name!r} cannot be read as a stream", origin=vertex.origin)
+
+
+def _require_understood(vertex: Vertex, began_at: Mapping[str, Any]) -> None:
+    """Refuse positions that only a job in real time can read on from: records would come twice."""
+    splits: Mapping[str, Any] = began_at.get("splits") or {}
+    of_files = isinstance(vertex.source, TextFilesSpec) and splits
+    if of_files or any(is_within(position) for _, position in splits.values()):
+        raise Unsupported(
+            f"{vertex.name!r} was read in real time, and micro-batches cannot go on from there yet",
+            origin=vertex.origin,
+            hint="Set headrace.stream.mode to real-time.",
+        )
 
 
 def unreached_socket(plan: PhysicalPlan, error: str) -> SourceUnavailable | None:

@@ -64,6 +64,7 @@ class FlowingLevel(LevelTask):
         for task in self._timekeepers():
             if self.level == 0 or self.subtask < task.vertex.parallelism:
                 self._report_time(task)
+                self._show_progress(task)
 
     def _report_time(self, task: VertexTask) -> None:
         id = task.vertex.id
@@ -71,7 +72,6 @@ class FlowingLevel(LevelTask):
             self._pass_mark({id: {self._channel(""): self._report_behind_exchange(task)}})
             return
         self._hear({id: {split: self._progress(task, split) for split in task.reported}})
-        self._show_progress(task)
         told = watermark, idle = self._progress_of_source(id)
         if self._said.get(id) != told:
             self._said[id] = told
@@ -79,7 +79,10 @@ class FlowingLevel(LevelTask):
             self._outbox.mark({id: {self._channel(""): (watermark, -now if idle else now)}})
 
     def _show_progress(self, task: VertexTask) -> None:
-        """Let the driver know how far the splits have come that are read here."""
+        """Let the driver know how far the splits have come that are read here.
+
+        Not with each watermark, of which there may be one for every record.
+        """
         seen = {split: task.progress(split) for split in task.reported}
         if seen and seen != self._shown.get(task.vertex.id):
             self._shown[task.vertex.id] = seen
@@ -142,6 +145,9 @@ class FlowingLevel(LevelTask):
 
     def counts(self) -> Iterator[DriverItem]:
         """What the operators have counted, for the driver."""
+        if self.level == 0:
+            for task in self._timekeepers():
+                self._show_progress(task)
         for task in self.tasks.values():
             counts = {"incarnation": self._incarnation, **task.counts()}
             yield task.vertex.id, self.subtask, COUNTS, counts

@@ -18,6 +18,11 @@ _WITHIN = "~within"
 """Marks a position inside of a range: its start, its end and how many records of it were read."""
 
 
+def is_within(position: Any) -> bool:
+    """Whether a position is inside of a range: only a task that flows can read on from there."""
+    return isinstance(position, dict) and _WITHIN in position
+
+
 @dataclass
 class _Reading:
     split: Split
@@ -51,7 +56,7 @@ class Splits:
         """Take over splits; yields what makes them known to those who keep time."""
         for split, position in splits:
             reading = _Reading(split, position)
-            if isinstance(position, dict) and _WITHIN in position:
+            if is_within(position):
                 reading.at, reading.upto, reading.skip = position[_WITHIN]
                 assert isinstance(self._reader, SplitReader)
                 reading.parts = self._parts(self._reader, reading)

@@ -189,11 +189,12 @@ class FlowTask:
         self._outside.write(written, acknowledge)
 
     def end(self) -> Iterator[Row]:
-        """No record will come any more."""
+        """No record will come any more; functions that cannot be closed fail the job."""
         self.ended = True
         yield from self._as_parcels(self.task.end_input())
         yield from self._as_parcels(self.task.end_epoch())
         part, written, figures = self._part(self._epoch)
+        self.task.close()
         for slot in self._receivers():
             yield slot, self._parcel(slot, END)
         self._outside.write(written, lambda: self._outside.send(Ended(self.id, part, figures)))

@@ -331,6 +331,13 @@ class _Savepoint:
     @property
     def positions(self) -> dict[str, dict[str, Any]]:
         saved = self.restored.metadata.sources
+        for uid, at in saved.items():
+            if at.get("files"):
+                raise Unsupported(
+                    f"the savepoint lists the files that micro-batches have read of {uid!r} (uid), "
+                    "and a job in real time cannot go on from that yet",
+                    hint="Set headrace.stream.mode to micro-batch.",
+                )
         return {uid: dict(at.get("splits", {})) for uid, at in saved.items()}
 
     def given_to(self, task: TaskId) -> bytes | None:

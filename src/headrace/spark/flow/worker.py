@@ -6,6 +6,7 @@ the loop can wait for either, and for a time.
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import queue
@@ -47,6 +48,7 @@ from headrace.spark.savepoints.restore import TakenOver
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition, wall_clock
 
+_LOG = logging.getLogger("headrace")
 _ROWS_WAITING = 64
 """Rows that wait in a worker's queue; more wait in Spark, which slows the sender down."""
 _POLL_S = 0.001
@@ -193,7 +195,7 @@ def _read(
             splits.complete()
         elif isinstance(message, Drain):
             splits.drain()
-        elif isinstance(message, Completed):
+        elif isinstance(message, Completed) and not task.ended:
             task.task.complete(message.checkpoint)
         if task.ended or stopped:
             continue
@@ -242,7 +244,7 @@ def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[tuple[int, bytes]]:
         if isinstance(message, bytes):
             yield from task.take(message)
             waker.wrote()
-        elif isinstance(message, Completed):
+        elif isinstance(message, Completed) and not task.ended:
             task.task.complete(message.checkpoint)
         if task.ended:
             continue
@@ -293,8 +295,11 @@ class _AtWork:
 
 def _leave(task: FlowTask) -> None:
     """Close the user's functions, and end the process."""
-    with suppress(Exception):
-        task.task.close()
+    if not task.ended:
+        try:
+            task.task.close()
+        except Exception:
+            _LOG.warning("a function of task %s could not be closed", task.id, exc_info=True)
     leave_process()
 
 
