@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from headrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExec
 from headrace.datastream.connectors import FileSink, RollingPolicy
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import HeadraceError
+from headrace.jobs.load import OperatorLoad
 from tests.spark.conftest import visible
 
 KEYS = 10
@@ -87,11 +88,13 @@ def environment(folder: Path, mode: str, parallelism: int = 2, **options: str) -
     return env
 
 
-def build(env: StreamExecutionEnvironment, folder: Path, source: Source[Any]) -> None:
+def build(
+    env: StreamExecutionEnvironment, folder: Path, source: Source[Any], second: Count | None = None
+) -> None:
     """Counts by key, and counts of those by half, into files."""
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "ticks").uid("ticks")
     once = numbers.key_by(lambda number: number).process(Count(), _PAIR).uid("once")
-    twice = once.key_by(lambda pair: pair[0] % 2).process(Count(), _PAIR).uid("twice")
+    twice = once.key_by(lambda pair: pair[0] % 2).process(second or Count(), _PAIR).uid("twice")
     for name, counts in (("once", once), ("twice", twice)):
         lines = counts.map(lambda pair: f"{pair[0]} {pair[1]}", Types.STRING()).uid(f"{name}-text")
         sink = FileSink.for_row_format(str(folder / name), Encoder.simple_string_encoder())
@@ -163,6 +166,41 @@ def saved(folder: Path) -> dict[str, Any]:
     }
 
 
+def overtaken(folder: Path) -> dict[str, Any]:
+    """A slow function, and sources that read on: barriers overtake what waits for it."""
+    client = _slow_job(folder, 2)
+    _wait_for(lambda: _load(client, "twice").busy > 0.9)
+    _wait_for(lambda: _load(client, "once").backpressured > 0.3)
+    found: dict[str, Any] = {"checkpoints": client.get_checkpoints().to_json()["history"]}
+    client.cancel().result()
+    try:
+        _slow_job(folder, 1).get_job_execution_result().result()
+    except HeadraceError as error:
+        found["at another parallelism"] = str(error)
+    client = _slow_job(folder, 2)
+    client.stop_with_savepoint(False, str(folder / "savepoints")).result()
+    return {**found, **is_exact(folder)}
+
+
+def _slow_job(folder: Path, parallelism: int) -> Any:
+    env = environment(folder, REAL_TIME, parallelism)
+    env.get_checkpoint_config().enable_unaligned_checkpoints()
+    build(env, folder, Ticking(None, rate=1_000_000), Slow())
+    return env.execute_async("overtaken")
+
+
+def _load(client: Any, uid: str) -> OperatorLoad:
+    return client.get_load().get(uid, OperatorLoad(uid, 0.0, 0.0, 1.0))
+
+
+class Slow(Count):
+    """Counts, and takes its time."""
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Any:
+        time.sleep(0.001)
+        yield from super().process_element(value, ctx)
+
+
 def failing(folder: Path) -> dict[str, Any]:
     """A function that fails is told with its line, by whichever task it fails in."""
     env = environment(folder, REAL_TIME, restart__strategy_type="none")
@@ -176,14 +214,18 @@ def failing(folder: Path) -> dict[str, Any]:
 
 
 def _wait_for_checkpoints(client: Any, count: int) -> None:
+    _wait_for(lambda: client.get_checkpoints().counts().completed >= count)
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 120
-    while client.get_checkpoints().counts().completed < count:
+    while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(client.get_checkpoints().to_json())
+            raise TimeoutError
         time.sleep(0.05)
 
 
-JOBS = {job.__name__: job for job in (to_the_end, moved_about, saved, failing)}
+JOBS = {job.__name__: job for job in (to_the_end, moved_about, saved, overtaken, failing)}
 
 
 def main() -> None:

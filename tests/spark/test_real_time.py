@@ -65,6 +65,19 @@ def test_savepoints(results):
     assert found["after"]["once"] == found["after"]["twice"] > found["before"]["once"]
 
 
+def test_barriers_overtake_what_waits_for_a_slow_function(results):
+    found = results["overtaken"]
+    done = [entry for entry in found["checkpoints"] if entry["status"] == "COMPLETED"]
+    assert any(entry["persisted_data"] for entry in done)
+    assert all(
+        entry["tasks"]["twice"]["persisted_data"] <= entry["persisted_data"] for entry in done
+    )
+    assert "the checkpoint is an unaligned one" in found["at another parallelism"]
+    assert found["once"] == found["twice"] > 0
+    assert found["once exact"]
+    assert found["twice exact"]
+
+
 def test_a_function_that_fails_is_told_with_its_line(results):
     error = results["failing"]["error"]
     assert "ZeroDivisionError" in error

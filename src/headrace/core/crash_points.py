@@ -31,7 +31,8 @@ STEPS = (  # of a micro-batch
 )  # fmt: skip
 
 FLOW_STEPS = (
-    "checkpoint-triggered", "barrier-injected", "barrier-aligned", "snapshot-taken",
+    "checkpoint-triggered", "barrier-injected", "barrier-aligned", "barrier-overtakes",
+    "snapshot-taken",
     "state-files.before", "state-files.after", "journal.before", "journal.after",
     "metadata.before", "metadata.after", "sink-commit.before", "sink-commit.after",
 )  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from headrace.core.metrics import MetricGroup
@@ -38,6 +38,16 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def part(self, start: int, end: int | None = None) -> Batch:
+        """Some of the records."""
+        stamps, keys = self.timestamps, self.keys
+        return replace(
+            self,
+            values=self.values[start:end],
+            timestamps=None if stamps is None else stamps[start:end],
+            keys=None if keys is None else keys[start:end],
+        )
 
 
 @dataclass(frozen=True, slots=True)

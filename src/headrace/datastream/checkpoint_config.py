@@ -36,10 +36,10 @@ E = TypeVar("E", bound=Enum)
 class CheckpointConfig:
     """Reads and writes the checkpoint settings of one environment.
 
-    Micro-batches follow one another and each is a checkpoint of its own, so there is never more
-    than one at a time. At its end no record is on its way between operators: there are no barriers
-    to wait for and nothing in flight to store, which is all that unaligned checkpoints and
-    AT_LEAST_ONCE are about in Flink. Those settings are kept and change nothing.
+    In real time they mean what they mean in Flink. Micro-batches follow one another and each is a
+    checkpoint of its own, so there is never more than one at a time. At its end no record is on its
+    way between operators: there are no barriers to wait for and nothing in flight to store, which
+    is all that unaligned checkpoints and AT_LEAST_ONCE are about, so there these change nothing.
 
     How many checkpoints are kept (`execution.checkpointing.num-retained`), where savepoints go and
     what a job starts from are read in `headrace.jobs.recovery_settings`.
@@ -94,7 +94,8 @@ class CheckpointConfig:
         return self._configuration.get_integer(MAX_CONCURRENT, 1)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
-        """Kept but without effect: there is one at a time."""
+        """How many may be under way at once in real time; with unaligned checkpoints, or
+        AT_LEAST_ONCE, and in micro-batches, there is one at a time."""
         _at_least("the number of concurrent checkpoints", max_concurrent_checkpoints, 1)
         self._configuration.set_integer(MAX_CONCURRENT, max_concurrent_checkpoints)
         return self
@@ -142,7 +143,8 @@ class CheckpointConfig:
         return exact and self._configuration.get_boolean(UNALIGNED, older)
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
-        """Kept but without effect: a micro-batch leaves no records on their way."""
+        """Let barriers overtake records, which become part of the checkpoint; a micro-batch leaves
+        none on their way."""
         self._configuration.set_boolean(UNALIGNED, enabled)
         return self
 
@@ -150,7 +152,7 @@ class CheckpointConfig:
         return self.enable_unaligned_checkpoints(False)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """Kept but without effect: see `enable_unaligned_checkpoints`."""
+        """How old a checkpoint becomes before its barriers overtake, if they may."""
         self._configuration.set_duration(ALIGNED_TIMEOUT, alignment_timeout)
         return self
 
@@ -169,7 +171,7 @@ class CheckpointConfig:
     def set_force_unaligned_checkpoints(
         self, force_unaligned_checkpoints: bool = True
     ) -> CheckpointConfig:
-        """Kept but without effect: see `enable_unaligned_checkpoints`."""
+        """Kept but without effect: there are no iterations that would forbid them."""
         self._configuration.set_boolean(UNALIGNED_FORCED, force_unaligned_checkpoints)
         return self
 

@@ -20,6 +20,8 @@ from headrace.errors import InvalidArgument, Unsupported
 from headrace.jobs.recovery_settings import NUM_RETAINED, retained_checkpoints
 from headrace.jobs.retention import Retention
 from headrace.origin import calling_origin
+from headrace.runtime.flow.coordinator import CheckpointSettings
+from headrace.runtime.flow.messages import Alignment
 from headrace.spark.dependencies import add_archive, add_file, set_requirements
 from headrace.spark.session import default_parallelism, requested_parallelism
 from headrace.spark.stream import MICRO_BATCH, REAL_TIME, StreamSettings
@@ -109,7 +111,10 @@ class SettingsMixin:
         )
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """Accepted; records leave an operator with their micro-batch."""
+        """How long a record may wait in real time for others to go with it: a smaller number makes
+        it faster, a larger one the whole stream. -1 waits until there are many, 0 for none; if
+        nothing is set, as long as suits the load, 5 ms at least. In micro-batches records leave an
+        operator with their micro-batch."""
         if not isinstance(timeout_millis, int) or timeout_millis < -1:
             raise InvalidArgument(
                 f"a buffer timeout is a number of milliseconds or -1, not {timeout_millis!r}",
@@ -180,15 +185,31 @@ class SettingsMixin:
             job_number=self._jobs,
             checkpoint_dir=self.configuration.get_string(_CHECKPOINTS, "") or None,
             interval_ms=self._batch_interval() if enabled else 0,
-            min_pause_ms=self.checkpoints.get_min_pause_between_checkpoints(),
-            checkpoint_timeout_ms=self.checkpoints.get_checkpoint_timeout(),
-            concurrent_checkpoints=self.checkpoints.get_max_concurrent_checkpoints(),
-            tolerable_failures=self.checkpoints.get_tolerable_checkpoint_failure_number(),
+            checkpoints=self._checkpoint_settings(),
+            buffer_timeout_ms=self._buffer_timeout(),
             retained=self._retained(),
             files_per_batch=self.configuration.get_integer(_FILES_PER_BATCH, 0) or None,
             target_batch_ms=self._target_batch(),
             max_records_per_batch=self.configuration.get_integer(_MOST_RECORDS, 0) or None,
         )
+
+    def _checkpoint_settings(self) -> CheckpointSettings:
+        asked = self.checkpoints
+        exactly = asked.get_checkpointing_mode() is CheckpointingMode.EXACTLY_ONCE
+        overtakes = asked.is_unaligned_checkpoints_enabled()
+        patience = asked.get_aligned_checkpoint_timeout().to_millis() if overtakes else None
+        return CheckpointSettings(
+            interval=self._batch_interval() if asked.is_checkpointing_enabled() else None,
+            timeout=asked.get_checkpoint_timeout(),
+            min_pause=asked.get_min_pause_between_checkpoints(),
+            at_most=asked.get_max_concurrent_checkpoints() if exactly and not overtakes else 1,
+            tolerable_failures=asked.get_tolerable_checkpoint_failure_number(),
+            alignment=Alignment(holds=exactly, overtakes_after=patience),
+        )
+
+    def _buffer_timeout(self) -> int | None:
+        is_set = self.configuration.contains_key(_BUFFER_TIMEOUT)
+        return self.get_buffer_timeout() if is_set else None
 
     def _stream_mode(self) -> str:
         asked = os.environ.get(_MODE_VARIABLE) or MICRO_BATCH

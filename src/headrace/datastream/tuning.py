@@ -64,7 +64,7 @@ class Tunable:
         return self._change(slot_sharing_group=_text(name, "slot sharing group"))
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """Accepted; records leave an operator with their micro-batch."""
+        """Accepted: the environment's counts for all operators."""
         if not isinstance(timeout_millis, int) or timeout_millis < -1:
             raise InvalidArgument(
                 f"a buffer timeout is a number of milliseconds or -1, not {timeout_millis!r}",

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-# A micro-batch has nothing in flight at its end, so nothing is buffered or stored of channels.
-_NOTHING_IN_FLIGHT = {"alignment_buffered": 0, "processed_data": 0, "persisted_data": 0}
-
 
 class CheckpointStatus(Enum):
     """Where a checkpoint stands."""
@@ -29,6 +26,16 @@ class OperatorFigures:
     """All entries of its state, changed or not."""
     state_size: int = 0
     """Bytes of all of them; 0 if they are only known for the whole job."""
+    start_delay_ms: int = 0
+    """In real time, of the slowest subtask: from the trigger until the first barrier was there."""
+    alignment_ms: int = 0
+    """From then on until the last one was."""
+    sync_ms: int = 0
+    """While records waited for the snapshot."""
+    async_ms: int = 0
+    """While the snapshot was written, and records went on."""
+    in_flight_bytes: int = 0
+    """Records on their way that are part of the checkpoint, as barriers overtook them."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,8 @@ class CheckpointFigures:
     """By uid."""
     duration_ms: int | None = None
     """How long the micro-batch ran, if that is not all the time until the checkpoint was done."""
+    in_flight_bytes: int = 0
+    """Of records on their way that are part of it."""
 
     @staticmethod
     def of(operators: Mapping[str, OperatorFigures]) -> CheckpointFigures:
@@ -68,6 +77,7 @@ class Checkpoint:
     """From its begin until nothing can undo it."""
     state_size: int = 0
     bytes_written: int = 0
+    in_flight_bytes: int = 0
     operators: Mapping[str, OperatorFigures] = field(default_factory=dict)
     is_savepoint: bool = False
     external_path: str | None = None
@@ -81,7 +91,12 @@ class Checkpoint:
             "savepointFormat": "CANONICAL" if self.is_savepoint else None,
             "trigger_timestamp": self.trigger_ms,
             "checkpoint_type": "SAVEPOINT" if self.is_savepoint else "CHECKPOINT",
-            **self._progress(sum(parallelism.values()), self.bytes_written, self.state_size),
+            **self._progress(
+                sum(parallelism.values()),
+                self.bytes_written,
+                self.state_size,
+                self.in_flight_bytes,
+            ),
             "tasks": {uid: self._task(uid, subtasks) for uid, subtasks in parallelism.items()},
         }
         if self.status is CheckpointStatus.COMPLETED:
@@ -93,12 +108,17 @@ class Checkpoint:
     def _task(self, uid: str, subtasks: int) -> dict[str, Any]:
         figures = self.operators.get(uid, OperatorFigures())
         return {
-            **self._progress(subtasks, figures.bytes_written, figures.state_size),
+            **self._progress(
+                subtasks, figures.bytes_written, figures.state_size, figures.in_flight_bytes
+            ),
             "entries": figures.entries,
             "entries_changed": figures.entries_changed,
+            "start_delay": figures.start_delay_ms,
+            "alignment": {"duration": figures.alignment_ms},
+            "checkpoint_duration": {"sync": figures.sync_ms, "async": figures.async_ms},
         }
 
-    def _progress(self, subtasks: int, written: int, size: int) -> dict[str, Any]:
+    def _progress(self, subtasks: int, written: int, size: int, in_flight: int) -> dict[str, Any]:
         """What Flink says alike of a checkpoint and of an operator's part in it."""
         is_complete = self.status is CheckpointStatus.COMPLETED
         return {
@@ -110,7 +130,9 @@ class Checkpoint:
             "end_to_end_duration": self.end_to_end_ms,
             "num_subtasks": subtasks,
             "num_acknowledged_subtasks": subtasks if is_complete else 0,
-            **_NOTHING_IN_FLIGHT,
+            "alignment_buffered": 0,
+            "processed_data": 0,
+            "persisted_data": in_flight,
         }
 
     def _end_ms(self) -> int:

@@ -46,6 +46,7 @@ class CheckpointHistory:
         self._restored: Restored | None = None
         self._counts = CheckpointCounts()
         self._sizes, self._written, self._durations = Summary(), Summary(), Summary()
+        self._in_flight = Summary()
 
     @classmethod
     def configured(
@@ -120,6 +121,7 @@ class CheckpointHistory:
             end_to_end_ms=passed,
             state_size=figures.state_size,
             bytes_written=figures.bytes_written,
+            in_flight_bytes=figures.in_flight_bytes,
             operators=dict(figures.operators),
         )
         self._finished.appendleft(done)
@@ -127,6 +129,7 @@ class CheckpointHistory:
         self._counts = replace(self._counts, completed=self._counts.completed + 1)
         self._sizes.add(done.state_size)
         self._written.add(done.bytes_written)
+        self._in_flight.add(done.in_flight_bytes)
         self._durations.add(done.end_to_end_ms)
 
     def _now(self) -> int:
@@ -193,5 +196,5 @@ class CheckpointHistory:
             "end_to_end_duration": self._durations.to_json(),
             "alignment_buffered": nothing.to_json(),
             "processed_data": nothing.to_json(),
-            "persisted_data": nothing.to_json(),
+            "persisted_data": self._in_flight.to_json(),
         }

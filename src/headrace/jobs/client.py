@@ -15,6 +15,7 @@ from headrace.jobs.checkpoints import CheckpointHistory
 from headrace.jobs.execution_result import JobExecutionResult
 from headrace.jobs.failover import FailureEntry
 from headrace.jobs.lag import SourceLag
+from headrace.jobs.load import OperatorLoad
 from headrace.jobs.results import JobResults
 from headrace.jobs.stream_job import Records, StreamJob
 from headrace.jobs.watermarks import OperatorTime
@@ -85,6 +86,10 @@ class JobClient:
     def get_lag(self) -> dict[str, SourceLag]:
         """How far the sources are behind what could be read, by uid."""
         return {} if self._stream is None else self._stream.lag()
+
+    def get_load(self) -> dict[str, OperatorLoad]:
+        """How busy the operators are and who waits for whom, by uid; only real time counts it."""
+        return self._results.loads()
 
     def get_exceptions(self) -> list[FailureEntry]:
         """Why the job failed and was restarted, the latest first."""

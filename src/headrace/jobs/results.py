@@ -13,13 +13,18 @@ from headrace.core.metrics import merge_snapshots
 from headrace.core.operator import MIN_TIMESTAMP
 from headrace.jobs.commits import SinkCommits
 from headrace.jobs.journal import CommitJournal, Committables
+from headrace.jobs.load import OperatorLoad, load_of
 from headrace.jobs.watermarks import OperatorTime, WatermarkBoard
 from headrace.operators.sinks import PrintOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.flow.level import LOAD
+from headrace.runtime.flow.load import Spent
 from headrace.runtime.level_task import COUNTS, PROGRESS, WRITTEN
 
 Item = tuple[int, int, str, Any]
 CollectListener = Callable[[list[Any]], None]
+_LOAD_OVER = 0.5
+"""Seconds that the load of a task is looked at over, at least."""
 _OUTPUT = ("print", "collect", "commit")
 """Kinds of items that count only once their micro-batch is checkpointed."""
 
@@ -31,6 +36,16 @@ class Counts:
     by_incarnation: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     watermark: int = MIN_TIMESTAMP
     """The event time of the subtask when it was last heard of."""
+    loads: tuple[Spent, Spent] | None = None
+    """In real time: what its task had spent its time on when it was last heard of, and before."""
+
+    def note_load(self, load: Spent | None) -> None:
+        if load is not None:
+            before = Spent() if self.loads is None else self.loads[1]
+            if load.total < before.total:  # another incarnation
+                before = Spent()
+            if load.total - before.total >= _LOAD_OVER:
+                self.loads = before, load
 
     def total(self, name: str) -> int:
         return sum(int(counts[name]) for counts in self.by_incarnation.values())
@@ -99,6 +114,7 @@ class JobResults:
                 known = self._counts.setdefault((vertex, subtask), Counts())
                 known.by_incarnation[payload["incarnation"]] = payload
                 known.watermark = payload["watermark"]
+                known.note_load(payload.get(LOAD))
             elif kind == PROGRESS:
                 self.board.take_in(vertex, payload)
             elif kind == WRITTEN:
@@ -116,6 +132,16 @@ class JobResults:
         for (vertex, _), counts in self._counts.items():
             least[vertex] = min(counts.watermark, least.get(vertex, counts.watermark))
         return self.board.report(dict(sorted(least.items())))
+
+    def loads(self) -> dict[str, OperatorLoad]:
+        """How busy operators are, by uid; empty where nobody counts."""
+        spent: dict[int, list[Spent]] = {}
+        for (vertex, _), counts in self._counts.items():
+            if counts.loads is not None:
+                before, now = counts.loads
+                spent.setdefault(vertex, []).append(now.since(before))
+        return {self._plan.vertices[vertex].uid: load_of(self._plan.vertices[vertex].name, each)
+                for vertex, each in sorted(spent.items())}  # fmt: skip
 
     def records_in(self, vertex: int) -> int:
         return self._total(vertex, "records_in")

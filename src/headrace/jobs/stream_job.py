@@ -6,7 +6,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.core.crash_points import reach
@@ -21,6 +21,8 @@ from headrace.jobs.lag import SourceLag, source_lags
 from headrace.jobs.restart import RestartStrategy
 from headrace.jobs.results import JobResults
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.flow.messages import TaskFigures
+from headrace.runtime.flow.task import TASK
 from headrace.spark.batch import DriverItem
 from headrace.spark.commit_watch import CommitWatch
 from headrace.spark.failures import DamagedState
@@ -222,12 +224,13 @@ class StreamJob:
                 return self._write(target, attempt.store, attempt.watch.last)
 
     def _save_flow(self, attempt: FlowRun, target: FileStore, *, stops: bool = False) -> str:
-        if attempt.checkpoint(_SAVED_WITHIN, stops=stops) is None:
+        number = attempt.checkpoint(_SAVED_WITHIN, stops=stops, stays=True)
+        if number is None:
             failed = JobFailed("the job has not come to a checkpoint that could be saved")
             if stops:
                 attempt.fail(failed)  # its sources wait: it goes on from its last checkpoint
             raise failed
-        with attempt.files.hold() as checkpoint:
+        with attempt.files.hold(number) as checkpoint:
             return self._write(target, attempt.store, checkpoint.number)
 
     def stop_with_savepoint(self, directory: str, *, drain: bool) -> str:
@@ -326,12 +329,32 @@ def _last(attempt: StreamRun | FlowRun) -> int | None:
 
 def _figures(written: list[Any]) -> CheckpointFigures:
     """What all slots together have written of their state."""
-    size = 0
-    operators: dict[str, list[int]] = {}
+    size = in_flight = 0
+    operators: dict[str, OperatorFigures] = {}
     for figures in written:
         size += figures["bytes"]
         for uid, (wrote, changed, entries) in figures["operators"].items():
-            known = operators.setdefault(uid, [0, 0, 0])
-            operators[uid] = [known[0] + wrote, known[1] + changed, known[2] + entries]
-    by_uid = {uid: OperatorFigures(*sums) for uid, sums in operators.items() if uid != "headrace"}
-    return CheckpointFigures(size, sum(wrote for wrote, _, _ in operators.values()), by_uid)
+            known = operators.get(uid, OperatorFigures())
+            operators[uid] = replace(
+                known, bytes_written=known.bytes_written + wrote,
+                entries_changed=known.entries_changed + changed, entries=known.entries + entries,
+            )  # fmt: skip
+        task: TaskFigures | None = figures.get(TASK)
+        if task is not None:
+            in_flight += task.in_flight
+            for uid in task.uids:
+                operators[uid] = _with_times(operators.get(uid, OperatorFigures()), task)
+    bytes_written = sum(each.bytes_written for each in operators.values())
+    operators.pop("headrace", None)
+    return CheckpointFigures(size, bytes_written, operators, in_flight_bytes=in_flight)
+
+
+def _with_times(known: OperatorFigures, task: TaskFigures) -> OperatorFigures:
+    return replace(
+        known,
+        start_delay_ms=max(known.start_delay_ms, task.start_delay),
+        alignment_ms=max(known.alignment_ms, task.alignment),
+        sync_ms=max(known.sync_ms, task.sync),
+        async_ms=max(known.async_ms, task.asynchronous),
+        in_flight_bytes=known.in_flight_bytes + task.in_flight,
+    )

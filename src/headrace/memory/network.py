@@ -27,10 +27,12 @@ from headrace.runtime.flow.messages import (
     Hello,
     NoMoreSplits,
     Ready,
+    Room,
     TaskId,
     Trigger,
 )
-from headrace.runtime.flow.snapshots import Written, restore
+from headrace.runtime.flow.parcels import Parcel
+from headrace.runtime.flow.snapshots import Written, read_in_flight, restore
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.task import DriverItems, FlowTask
 from headrace.runtime.level_task import Row
@@ -38,7 +40,8 @@ from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
 
 Event = tuple[str, Any]
 """Something that can happen next, and to whom."""
-READ, FLUSH, DELIVER, HEAR, SAY, WRITE = "read", "flush", "deliver", "hear", "say", "write"
+READ, WORK, OVERTAKE, FLUSH, DELIVER = "read", "work", "overtake", "flush", "deliver"
+HEAR, SAY, WRITE = "hear", "say", "write"
 
 
 @dataclass
@@ -75,7 +78,7 @@ class _Checkpoints:
         assert last is not None
         del self._disk.checkpoints[:-1]
         for name in [name for name in self._disk.files if name not in last.files()]:
-            attempt, _, _, number, *_ = map(int, name.split("-"))
+            attempt, _, _, number = map(int, name.split("-")[:4])
             if (attempt, number) <= (last.attempt, last.number):
                 del self._disk.files[name]
 
@@ -90,7 +93,7 @@ class Network:
         disk.attempts += 1
         self.plan = plan
         self.disk = disk
-        self._clock = clock
+        self.now = clock
         self._pickled = pickle_plan(plan)
         self._members: dict[TaskId, _Member] = {}
         self._said: dict[TaskId, deque[Any]] = {}
@@ -119,10 +122,14 @@ class Network:
                 yield SAY, task
             if member.may_read:
                 yield READ, task
-            if member.holds_back:
+            if member.has_work:
+                yield WORK, task
+            if member.may_overtake:
+                yield OVERTAKE, task
+            if member.may_flush:
                 yield FLUSH, task
         for channel, parcels in self._parcels.items():
-            if parcels:
+            if parcels and self._members[channel[1]].has_begun:
                 yield DELIVER, channel
 
     def happen(self, event: Event) -> None:
@@ -160,7 +167,7 @@ class Network:
     def level_task(self, task: TaskId, items: DriverItems) -> FlowingLevel:
         source, subtask = self.sources[task.number] if task.level == 0 else (None, task.number)
         plan = unpickle_plan(self._pickled)
-        return FlowingLevel(plan, task.level, subtask, self._clock, tell=items.add, source=source)
+        return FlowingLevel(plan, task.level, subtask, self.now, tell=items.add, source=source)
 
 
 class _Member:
@@ -173,7 +180,7 @@ class _Member:
         self._splits: Splits | None = None
         self.heard: deque[Any] = deque()
         self.writes: deque[tuple[Written, Callable[[], None]]] = deque()
-        self.holds_back = False
+        self._holds_back = False
         self._is_dry = False
 
     # What the task asks for.
@@ -200,7 +207,10 @@ class _Member:
             return
         assert self._task is not None
         if isinstance(message, Trigger) and not self._task.ended:
-            self._network.send(self._id, self._task.checkpoint(message.checkpoint))
+            rows = self._task.checkpoint(message.checkpoint, is_exact=message.is_exact)
+            self._network.send(self._id, rows)
+        elif isinstance(message, Room):
+            self._network.send(self._id, self._task.make_room(message))
         elif isinstance(message, Completed) and not self._task.ended:
             self._task.task.complete(message.checkpoint)
         elif self._splits is not None:
@@ -219,26 +229,29 @@ class _Member:
         level = network.level_task(self._id, items)
         level.open()
         positions: Callable[[], Any] = dict
-        senders = range(network.plan.parallelism)
         if self._id.level == 0:
             spec = level.plan.vertices[network.sources[self._id.number][0]].source
             assert isinstance(spec, SplitSpec)
             self._splits = Splits(spec.source)
             positions = self._splits.positions
-        elif self._id.level == 1:
-            senders = range(len(network.sources))
-        self._task = FlowTask(self._id, level, senders, begin, self, items, positions=positions)
+        self._task = FlowTask(self._id, level, begin, self, items, positions=positions)
+        in_flight: list[Parcel] = []
         if begin.state is not None:
             read = network.disk.files.__getitem__
             restore(level.state, begin.state, read)
+            in_flight = read_in_flight(begin.state, read)
             level.restore_clock()
         counts: dict[int, int] = {}
         for vertex, _ in network.sources.values():
             counts[vertex] = counts.get(vertex, 0) + 1
         if self._id.level:
             level.expect_senders(counts)
-        self._task.open()
-        self.send(Ready(self._id))
+        self._task.open(in_flight)
+        self.send(Ready(self._id, level.has_union_state))
+
+    @property
+    def has_begun(self) -> bool:
+        return self._task is not None
 
     @property
     def may_read(self) -> bool:
@@ -246,6 +259,7 @@ class _Member:
             self._splits is not None
             and self._task is not None
             and not self._task.ended
+            and not self._task.is_blocked
             and not (self._is_dry and not self._splits.ended)
         )
 
@@ -265,16 +279,40 @@ class _Member:
         assert self._task is not None
         vertex, _ = self._network.sources[self._id.number]
         self._network.send(self._id, self._task.feed(vertex, batch))
-        self.holds_back = True
+        self._holds_back = True
 
     def deliver(self, blob: bytes) -> None:
         assert self._task is not None
-        self._network.send(self._id, self._task.take(blob))
-        self.holds_back = not self._task.ended
+        self._network.send(self._id, self._task.arrive(blob))
+
+    @property
+    def has_work(self) -> bool:
+        return self._task is not None and self._task.has_work
+
+    def work(self) -> None:
+        """Do a piece of what has come."""
+        assert self._task is not None
+        self._network.send(self._id, self._task.work())
+        self._holds_back = True
+
+    @property
+    def may_overtake(self) -> bool:
+        at = None if self._task is None else self._task.overtakes_at
+        return at is not None and at <= self._network.now()
+
+    def overtake(self) -> None:
+        """A barrier has waited long enough."""
+        assert self._task is not None
+        self._network.send(self._id, self._task.overtake_if_due())
+
+    @property
+    def may_flush(self) -> bool:
+        task = self._task
+        return self._holds_back and task is not None and not task.ended and not task.is_blocked
 
     def flush(self) -> None:
         """Let go of what waits, and move time on."""
-        self.holds_back = False
-        if self._task is not None and not self._task.ended:
-            self._task.task.move_time()
-            self._network.send(self._id, self._task.end_round())
+        assert self._task is not None
+        self._holds_back = False
+        self._task.task.move_time()
+        self._network.send(self._id, self._task.end_round())

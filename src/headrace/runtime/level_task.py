@@ -181,23 +181,26 @@ class LevelTask:
 
     def _open_envelope(self, envelope: Envelope) -> Iterator[Row]:
         for vertex, side, content in envelope.records:
-            task = self.tasks.get(vertex)
-            if task is not None:
-                task.receive(side, content)
-            elif vertex == MARK:
-                self._pass_mark(content)
-            else:  # bound for a later level, on the slot it is on already
-                self._outbox.pass_on(self.subtask, vertex, side, content)
+            self._open_item(vertex, side, content)
         for item in envelope.driver:
             self._outbox.to_driver(item)
         if envelope.watermarks:
-            if self.flows or (self._per_record and self.level > 0):
+            if self._per_record and self.level > 0:
                 self._pass_mark(envelope.watermarks)
             else:
                 self.time.take_in(envelope.watermarks)
         self._final = self._final or envelope.final
         self.fire_processing_time()
         yield from self._outbox.take_full()
+
+    def _open_item(self, vertex: int, side: int, content: Any) -> None:
+        task = self.tasks.get(vertex)
+        if task is not None:
+            task.receive(side, content)
+        elif vertex == MARK:
+            self._pass_mark(content)
+        else:  # bound for a later level, on the slot it is on already
+            self._outbox.pass_on(self.subtask, vertex, side, content)
 
     def _open_waiting(self) -> Iterator[Row]:
         channels: dict[int, list[str]] = {}

@@ -20,6 +20,7 @@ class Outbox:
     """Collects records by slot, and what rides along to the driver."""
 
     BLOB_RECORDS = 32_768
+    _LEAST_RECORDS = 16
 
     def __init__(
         self, slots: int, subtask: int, last: bool, tell: Callable[[Any], None] | None = None
@@ -34,6 +35,14 @@ class Outbox:
         self._driver: list[tuple[int, int, str, Any]] = []
         self._full: list[tuple[int, bytes]] = []
         self._restarts: list[Callable[[int], None]] = []
+        self._most = self.BLOB_RECORDS
+        self._record_bytes = 64.0
+        """About how many bytes a record takes."""
+
+    def keep_below(self, size: int) -> None:
+        """Let no blob be much larger than so many bytes."""
+        most = int(size / self._record_bytes)
+        self._most = min(max(most, self._LEAST_RECORDS), self.BLOB_RECORDS)
 
     def begin_batch(self, batch_id: int) -> None:
         """Choices that depend on position start over, so that a retry repeats them."""
@@ -72,10 +81,16 @@ class Outbox:
 
     def pass_on(self, slot: int, vertex: int, side: int, batch: Batch) -> None:
         """Send a batch to a slot."""
-        self._records[slot].append((vertex, side, batch))
-        self._sizes[slot] += len(batch.values)
-        if self._sizes[slot] >= self.BLOB_RECORDS:
-            self._full.append((slot, Envelope(self._take(slot)).encode()))
+        most = self._most
+        for start in range(0, len(batch.values) or 1, most):
+            part = batch if len(batch.values) <= most else batch.part(start, start + most)
+            self._records[slot].append((vertex, side, part))
+            self._sizes[slot] += len(part.values)
+            if self._sizes[slot] >= most:
+                size = self._sizes[slot]
+                blob = Envelope(self._take(slot)).encode()
+                self._record_bytes = (self._record_bytes + len(blob) / size) / 2
+                self._full.append((slot, blob))
 
     def mark(self, news: Watermarks) -> None:
         """Let every slot know of watermarks after the records sent so far.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from headrace.core.source import SplitSpec
 from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.envelope import Envelope
+from headrace.runtime.flow.coordinator import CheckpointSettings
 from headrace.runtime.level_task import ENDED, WAKE
 from headrace.spark.admission import Admission, target_seconds
 from headrace.spark.alignment import Aligner
@@ -55,11 +56,10 @@ class StreamSettings:
     """How many records of each source a micro-batch reads at most."""
     mode: str = MICRO_BATCH
     """How records flow: in real time, or in micro-batches."""
-    min_pause_ms: int = 0
-    checkpoint_timeout_ms: int | None = None
-    concurrent_checkpoints: int = 1
-    tolerable_failures: int = 0
-    """What real time needs to know besides; micro-batches are watched from outside."""
+    checkpoints: CheckpointSettings = field(default_factory=CheckpointSettings)
+    """What real time needs to know of them; micro-batches are watched from outside."""
+    buffer_timeout_ms: int | None = None
+    """In real time: how long records wait for others to go with; -1: until there are many."""
     retained: int | None = None
     """How many of the latest checkpoints are kept; None: as many as Spark keeps."""
 

@@ -6,11 +6,13 @@ the job is thrown away and started again, each count must come out exactly once.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
+from unittest.mock import patch
 
 from headrace.common import Types, WatermarkStrategy
 from headrace.core.sink import Committer, Sink, SinkWriter
@@ -21,7 +23,11 @@ from headrace.memory.network import Disk, Network
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
 from headrace.runtime.flow.coordinator import CheckpointSettings
+from headrace.runtime.flow.messages import Alignment
+from headrace.runtime.flow.windows import Windows
+from headrace.runtime.outbox import Outbox
 
+ALIGNED = Alignment()
 KEYS = 5
 _PAIR = Types.TUPLE([Types.INT(), Types.INT()])
 
@@ -160,22 +166,36 @@ class Outside:
 
 def simulate(
     seed: int | random.Random, *, splits: int = 3, size: int = 17, counted: bool = True,
-    crashes: int = 2,
+    crashes: int = 2, alignment: Alignment = ALIGNED, room: int = 120,
 ) -> Counter[Any]:  # fmt: skip
-    """Run the job in a random order of events, crash it now and then; what was shown in the end."""
-    chance = seed if isinstance(seed, random.Random) else random.Random(seed)
-    physical = counting(splits, size, counted=counted)
+    """Run the job in a random order of events, crash it now and then; what was shown in the end.
+
+    `room`: how many bytes may be on their way between two tasks.
+    """
+    with (
+        patch("headrace.runtime.flow.windows.FIRST_WINDOW", room),
+        patch("headrace.runtime.flow.output.FIRST_WINDOW", room),
+        patch.object(Windows, "_fitting", lambda self: room),
+        patch.object(Outbox, "_LEAST_RECORDS", 1),
+    ):
+        chance = seed if isinstance(seed, random.Random) else random.Random(seed)
+        return _simulate(chance, counting(splits, size, counted=counted), crashes, alignment)
+
+
+def _simulate(
+    chance: random.Random, physical: PhysicalPlan, crashes: int, alignment: Alignment
+) -> Counter[Any]:
     disk, outside = Disk(), Outside(physical)
     for _ in range(crashes):
-        network = _start(physical, disk, outside)
+        network = _start(physical, disk, outside, alignment)
         disk.on_save = lambda: _perhaps_die(chance)
         with suppress(_Died):
-            for _ in range(chance.randrange(20, 500)):
+            for _ in range(chance.randrange(20, 1200)):
                 if network.master.ended:
                     break
                 _step(network, chance)
     disk.on_save = lambda: None
-    _start(physical, disk, outside).run_to_end()
+    _start(physical, disk, outside, alignment).run_to_end()
     return Counter(outside.shown)
 
 
@@ -188,19 +208,21 @@ def _perhaps_die(chance: random.Random) -> None:
         raise _Died
 
 
-def _start(physical: PhysicalPlan, disk: Disk, outside: Outside) -> Network:
+def _start(physical: PhysicalPlan, disk: Disk, outside: Outside, alignment: Alignment) -> Network:
     last = disk.last()
     outside.recover(None if last is None else last.number)
-    patient = CheckpointSettings(at_most=3, tolerable_failures=1 << 30)
-    return Network(physical, disk, outside, settings=patient)
+    patient = CheckpointSettings(
+        at_most=3 if alignment == ALIGNED else 1, tolerable_failures=1 << 30, alignment=alignment
+    )
+    return Network(physical, disk, outside, settings=patient, clock=itertools.count().__next__)
 
 
 def _step(network: Network, chance: random.Random) -> None:
     coordinator = network.master.coordinator
     if coordinator.may_trigger and chance.random() < 0.08:
-        network.master.trigger(0.0)
+        network.master.trigger(0.0, is_exact=chance.random() < 0.2)
         return
-    if coordinator.under_way and chance.random() < 0.03:
+    if coordinator.under_way and chance.random() < 0.005:
         coordinator.decline(chance.choice(coordinator.under_way), 0.0)
     network.master.discover()
     network.happen(chance.choice(list(network.events())))

@@ -79,9 +79,11 @@ def test_what_somebody_reads_stays(run):
     begin_attempt(run)
     files = files_of(run, 1)
     run.write(f"{STATE}/1-1-0-1", b"x")
+    files.want(1)
     files.save(checkpoint(1, 1, "1-1-0-1"))
-    with files.hold() as held:
-        files.save(checkpoint(2, 1))
+    files.save(checkpoint(2, 1))
+    files.clean()
+    with files.hold(1) as held:
         files.clean()
         assert held.number == 1
         assert run.names(STATE) == ["1-1-0-1"]

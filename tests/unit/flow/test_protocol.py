@@ -9,26 +9,65 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.memory import network
-from headrace.runtime.flow import master, snapshots, splits, task
-from headrace.runtime.flow.parcels import Parcel
-from tests.unit.flow.simulation import Outside, expected, simulate
+from headrace.runtime.flow import intake, master, snapshots, splits, task
+from headrace.runtime.flow.messages import Alignment
+from tests.unit.flow.simulation import ALIGNED, Outside, expected, simulate
+
+SEEDS = st.integers(0, 1 << 32)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.randoms(use_true_random=False), st.integers(1, 4), st.integers(0, 12), st.booleans())
-def test_each_record_counts_once(chance, parts, size, counted):
-    shown = simulate(chance, splits=parts, size=size, counted=counted, crashes=2)
+@given(SEEDS, st.integers(1, 4), st.integers(0, 12), st.booleans())
+def test_each_record_counts_once(seed, parts, size, counted):
+    shown = simulate(seed, splits=parts, size=size, counted=counted, crashes=2)
     assert shown == expected(parts, size)
+
+
+OVERTAKING = Alignment(overtakes_after=0)
+IN_THE_END = Alignment(overtakes_after=150)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    SEEDS, st.sampled_from([OVERTAKING, IN_THE_END]),
+    st.integers(0, 12), st.integers(1, 200),
+)  # fmt: skip
+def test_each_record_counts_once_when_barriers_overtake(seed, alignment, size, room):
+    shown = simulate(seed, size=size, crashes=2, alignment=alignment, room=room)
+    assert shown == expected(3, size)
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS)
+def test_each_record_counts_at_least_once_without_alignment(seed):
+    shown = simulate(seed, crashes=2, alignment=Alignment(holds=False))
+    assert not expected(3, 17).keys() - shown.keys()
+
+
+@pytest.mark.parametrize("alignment", [OVERTAKING, IN_THE_END])
+def test_barriers_do_overtake(monkeypatch, alignment):
+    kept = []
+    add = snapshots.Snapshots.add_in_flight
+
+    def noted(self, files, checkpoint, parcels):
+        kept.extend(parcels)
+        return add(self, files, checkpoint, parcels)
+
+    monkeypatch.setattr(snapshots.Snapshots, "add_in_flight", noted)
+    for seed in range(10):
+        simulate(seed, alignment=alignment)
+    assert kept
 
 
 class TestPlantedFaults:
     """A fault in any part of the protocol is seen: so it would be seen if it crept in."""
 
     @staticmethod
-    def is_seen() -> bool:
+    def is_seen(alignment: Alignment = ALIGNED) -> bool:
         for seed in range(40):
             try:
-                if simulate(random.Random(seed), crashes=3) != expected(3, 17):
+                shown = simulate(random.Random(seed), crashes=3, alignment=alignment)
+                if shown != expected(3, 17):
                     return True
             except Exception:
                 return True
@@ -38,11 +77,39 @@ class TestPlantedFaults:
         assert not self.is_seen()
 
     def test_records_pass_a_barrier(self, monkeypatch):
-        def careless(self, blob):
-            yield from self._handle(Parcel.decode(blob))
-
-        monkeypatch.setattr(task.FlowTask, "take", careless)
+        take_next = intake.Intake.next
+        monkeypatch.setattr(
+            intake.Intake, "next", lambda self, *, holds: take_next(self, holds=False)
+        )
         assert self.is_seen()
+
+    def test_what_a_barrier_overtook_is_lost(self, monkeypatch):
+        monkeypatch.setattr(
+            snapshots.Snapshots,
+            "add_in_flight",
+            lambda self, files, checkpoint, parcels: (files, []),
+        )
+        assert self.is_seen(OVERTAKING)
+
+    def test_what_comes_before_a_barrier_that_was_overtaken_is_lost(self, monkeypatch):
+        keep = task.FlowTask._keep
+
+        def forgetful(self, overtaken, parcel):
+            keep(self, overtaken, parcel)
+            overtaken.parcels.clear()
+
+        monkeypatch.setattr(task.FlowTask, "_keep", forgetful)
+        assert self.is_seen(OVERTAKING)
+
+    def test_what_a_barrier_overtook_comes_twice(self, monkeypatch):
+        before = intake.Intake.before_barriers
+
+        def greedy(self, checkpoint):
+            found, missing = before(self, checkpoint)
+            return [*found, *self._held], missing
+
+        monkeypatch.setattr(intake.Intake, "before_barriers", greedy)
+        assert self.is_seen(IN_THE_END)
 
     def test_a_snapshot_is_older_than_its_barrier(self, monkeypatch):
         take = snapshots.Snapshots.take

@@ -31,7 +31,7 @@ class Checkpoint:
 
     def files(self) -> set[str]:
         """The names of all files with its state."""
-        return {file.name for files in self.slots.values() for file in files.files}
+        return {file.name for files in self.slots.values() for file in files.all_files}
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -52,12 +52,20 @@ class Checkpoint:
 def _slot_to_json(files: SlotFiles) -> dict[str, Any]:
     states = [[uid, name, declared.kind, declared.type, declared.ttl]
               for (uid, name), declared in files.states.items()]  # fmt: skip
-    return {"files": [[file.name, file.size, file.checksum] for file in files.files],
-            "snapshot_bytes": files.snapshot_bytes, "states": states}  # fmt: skip
+    found = {"files": [_file_to_json(file) for file in files.files],
+             "snapshot_bytes": files.snapshot_bytes, "states": states}  # fmt: skip
+    if files.in_flight is not None:
+        found["in_flight"] = _file_to_json(files.in_flight)
+    return found
+
+
+def _file_to_json(file: StateFile) -> list[Any]:
+    return [file.name, file.size, file.checksum]
 
 
 def _slot_from_json(found: dict[str, Any]) -> SlotFiles:
     states = {(uid, name): Declared(kind, type, ttl)
               for uid, name, kind, type, ttl in found["states"]}  # fmt: skip
     files = tuple(StateFile(*file) for file in found["files"])
-    return SlotFiles(files, found["snapshot_bytes"], states)
+    in_flight = StateFile(*found["in_flight"]) if "in_flight" in found else None
+    return SlotFiles(files, found["snapshot_bytes"], states, in_flight)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from headrace.runtime.flow.messages import TaskId, TaskPart
+from headrace.runtime.flow.messages import Alignment, TaskId, TaskPart
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class CheckpointSettings:
     at_most: int = 1
     """How many may be under way at once."""
     tolerable_failures: int = 0
+    alignment: Alignment = field(default_factory=Alignment)
 
 
 @dataclass

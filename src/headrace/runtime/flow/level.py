@@ -7,13 +7,18 @@ of it from each of their senders, and the least of them counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from headrace.core.operator import MAX_TIMESTAMP
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.event_time import ANY_SPLIT, Progress
+from headrace.runtime.flow.load import Load
 from headrace.runtime.level_task import COUNTS, PROGRESS, DriverItem, LevelTask, Row, fed_by
+from headrace.runtime.subtask_state import UNION_PREFIX
 from headrace.runtime.vertex_task import VertexTask
+
+LOAD = "load"
+"""Among the counts of an operator: what its task has spent its time on."""
 
 
 class FlowingLevel(LevelTask):
@@ -30,6 +35,7 @@ class FlowingLevel(LevelTask):
         self._said: dict[int, tuple[int, bool]] = {}
         """Of each origin read here: what was said of it last, its time and whether it is idle."""
         self._shown: dict[int, dict[str, Progress]] = {}
+        self.load = Load()
         super().__init__(
             plan, level, subtask, clock, source=source, logged=level > 0, files=files, tell=tell
         )
@@ -95,6 +101,16 @@ class FlowingLevel(LevelTask):
             return self.time.reached(origin), True
         return watermark, idle or not self.time.knows_any(origin)
 
+    def take_item(self, vertex: int, side: int, content: Any) -> Iterator[Row]:
+        """Hand over a part of what another level sent."""
+        self._open_item(vertex, side, content)
+        self.fire_processing_time()
+        yield from self._outbox.take_full()
+
+    def keep_parcels_below(self, size: int) -> None:
+        """Let what goes out have no more than about so many bytes at a time."""
+        self._outbox.keep_below(size)
+
     def end_round(self) -> Iterator[Row]:
         """Operators give what they hold back, and everything goes out."""
         for task in self.tasks.values():
@@ -125,6 +141,10 @@ class FlowingLevel(LevelTask):
         for task in self.tasks.values():
             task.complete(checkpoint)
 
+    @property
+    def has_union_state(self) -> bool:
+        return any(name.startswith(UNION_PREFIX) for _, name in self.state.described())
+
     def end_input(self) -> Iterator[Row]:
         """No record will come any more: time comes to its end, and so do the operators."""
         self._final = True
@@ -149,7 +169,7 @@ class FlowingLevel(LevelTask):
             for task in self._timekeepers():
                 self._show_progress(task)
         for task in self.tasks.values():
-            counts = {"incarnation": self._incarnation, **task.counts()}
+            counts = {"incarnation": self._incarnation, **task.counts(), LOAD: self.load.spent()}
             yield task.vertex.id, self.subtask, COUNTS, counts
 
     def _mark(self, task: VertexTask) -> None:

@@ -27,10 +27,12 @@ from headrace.runtime.flow.messages import (
     Ended,
     Hello,
     Ready,
+    Room,
     TaskId,
     TaskPart,
     Told,
     Trigger,
+    WorkedOff,
 )
 from headrace.runtime.level_task import NO_VERTEX, WRITTEN
 
@@ -96,6 +98,8 @@ class Master:
         self._listener = listener
         self._send = send
         self._begun_with = begun_with if restored is None else None
+        self._alignment = settings.alignment
+        self._has_union_state = False
         self._sources = assign_sources(plan)
         next_number = 1 if restored is None else restored.number + 1
         self.coordinator = Coordinator(self.tasks, settings, next_number=next_number)
@@ -125,14 +129,19 @@ class Master:
         if self.coordinator.is_due(now):
             self.trigger(now)
 
-    def trigger(self, now: float, *, stops: bool = False) -> int:
-        """Begin a checkpoint; if the job `stops` with it, nothing after it is read."""
+    def trigger(self, now: float, *, stops: bool = False, is_exact: bool = False) -> int:
+        """Begin a checkpoint; if the job `stops` with it, nothing after it is read.
+
+        `is_exact`: for a savepoint, whatever way the job takes its other checkpoints.
+        """
         number = self.coordinator.trigger(now)
+        # Union state is dealt out anew at a start, and with it goes no record that was on its way.
+        is_exact = is_exact or self._has_union_state
         self._listener.begun(number)
         reach("checkpoint-triggered", number)
         for source in self._sources:
             for task in source.tasks:
-                self._send(task, Trigger(number, stops))
+                self._send(task, Trigger(number, stops, is_exact))
         return number
 
     def drain(self) -> None:
@@ -146,9 +155,12 @@ class Master:
         match message:
             case Hello():
                 self._send(task, self._beginning_of(task))
-            case Ready():
+            case Ready(has_union_state=has_union_state):
+                self._has_union_state = self._has_union_state or has_union_state
                 self.coordinator.ready(task)
                 self.discover()
+            case WorkedOff(sender=sender, size=size, window=window):
+                self._send(TaskId(task.level - 1, sender), Room(task.number, size, window))
             case Told(items=items):
                 self._listener.told(list(items))
             case Acknowledged(checkpoint=number, part=part, figures=figures):
@@ -168,13 +180,14 @@ class Master:
                     self.ended = True
 
     def _beginning_of(self, task: TaskId) -> Begin:
-        number = self.coordinator.next_number
+        begin = Begin(self._attempt, self.coordinator.next_number, alignment=self._alignment)
         if self._begun_with is not None:
             given = self._begun_with.given_to(task)
-            return Begin(self._attempt, number, None, self._begun_with.number, given)
-        if self._restored is None:
-            return Begin(self._attempt, number)
-        return Begin(self._attempt, number, self._restored.slots.get(task), self._restored.number)
+            return replace(begin, restored=self._begun_with.number, taken_over=given)
+        if self._restored is not None:
+            state = self._restored.slots.get(task)
+            return replace(begin, restored=self._restored.number, state=state)
+        return begin
 
     def _complete(self, complete: Complete) -> None:
         """All parts of a checkpoint are durable: now it is written down, and committed."""

@@ -47,14 +47,39 @@ class SlotFiles:
     """How many of their bytes are a whole snapshot; the others are changes since."""
     states: dict[tuple[str, str], Declared] = field(default_factory=dict)
     """By operator and name, as the program declares them."""
+    in_flight: StateFile | None = None
+    """Records that were on their way to the slot: they were sent before its state was taken, and
+    are not part of it."""
 
     @property
     def size(self) -> int:
         return sum(file.size for file in self.files)
 
+    @property
+    def all_files(self) -> tuple[StateFile, ...]:
+        return self.files if self.in_flight is None else (*self.files, self.in_flight)
+
 
 Positions = dict[str, tuple[Any, Any]]
 """By the id of a split: what else is known of it, and from where to read on."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFigures:
+    """How a task took part in a checkpoint; times in milliseconds."""
+
+    uids: tuple[str, ...]
+    """Of its operators."""
+    start_delay: int = 0
+    """From the trigger until the first barrier was here."""
+    alignment: int = 0
+    """From then on until the last one was."""
+    sync: int = 0
+    """While records waited for the snapshot."""
+    asynchronous: int = 0
+    """While the snapshot was written, and records went on."""
+    in_flight: int = 0
+    """Bytes of records that are part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +108,8 @@ class Ready:
     """A task has its state back and reads."""
 
     task: TaskId
+    has_union_state: bool = False
+    """Whether it has state that every subtask is given all of when a job starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +149,17 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkedOff:
+    """How many bytes of a sender a task has worked off since it said so last."""
+
+    task: TaskId
+    sender: int
+    size: int
+    window: int
+    """How many may be on their way from now on."""
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """Why a task has failed, in the form in which errors travel."""
 
@@ -130,6 +168,17 @@ class Failed:
 
 
 # From the driver to a task.
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """What a task does between the first barrier of a checkpoint and the last."""
+
+    holds: bool = True
+    """Whether records behind a barrier wait; if not, they may count twice after a restart."""
+    overtakes_after: int | None = None
+    """Milliseconds after which a barrier overtakes the records before it, and these become part of
+    the checkpoint; None: never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +193,7 @@ class Begin:
     """The checkpoint whose state it is."""
     taken_over: bytes | None = None
     """Instead of its own files: what it is given of a savepoint, for whoever knows its form."""
+    alignment: Alignment = field(default_factory=Alignment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +222,18 @@ class Trigger:
     checkpoint: int
     stops: bool = False
     """Whether to read no further: the job stops with this checkpoint."""
+    is_exact: bool = False
+    """As a `Barrier` says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A receiver has worked so many bytes off of what this task sent it."""
+
+    slot: int
+    size: int
+    window: int
+    """How many may be on their way from now on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,15 @@ for a barrier, or becomes part of a snapshot, is bytes.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 RECORDS, BARRIER, END = range(3)
+KEPT = (1 << 64) - 1
+"""Instead of a number: a parcel that was kept in a checkpoint."""
 _HEAD = struct.Struct("!BIQQ")
+_LENGTH = struct.Struct("!Q")
+_BARRIER = struct.Struct("!?d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,11 @@ class Parcel:
     checkpoint: int = 0
     """Of a barrier: which checkpoint it belongs to."""
     content: bytes = b""
-    """Of records: an encoded `Envelope`."""
+    """Of records: an encoded `Envelope`; of a barrier: a `Barrier`."""
+
+    @property
+    def was_kept(self) -> bool:
+        return self.number == KEPT
 
     def encode(self) -> bytes:
         head = _HEAD.pack(self.kind, self.sender, self.number, self.checkpoint)
@@ -35,3 +44,39 @@ class Parcel:
     def decode(blob: bytes) -> Parcel:
         kind, sender, number, checkpoint = _HEAD.unpack_from(blob)
         return Parcel(kind, sender, number, checkpoint, blob[_HEAD.size :])
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """What a barrier says of its checkpoint."""
+
+    is_exact: bool = False
+    """Whether everything before it is part of the state, and nothing behind it, however the job
+    takes its other checkpoints: so it is for savepoints."""
+    age: float = 0.0
+    """Milliseconds since the checkpoint was triggered, when the barrier was sent."""
+
+    def encode(self) -> bytes:
+        return _BARRIER.pack(self.is_exact, self.age)
+
+    @staticmethod
+    def decode(content: bytes) -> Barrier:
+        return Barrier(*_BARRIER.unpack(content))
+
+
+def pack_kept(parcels: Iterable[Parcel]) -> bytes:
+    """Records as one file."""
+    found = bytearray()
+    for parcel in parcels:
+        blob = Parcel(RECORDS, parcel.sender, KEPT, content=parcel.content).encode()
+        found += _LENGTH.pack(len(blob)) + blob
+    return bytes(found)
+
+
+def unpack_kept(blob: bytes) -> Iterator[Parcel]:
+    at = 0
+    while at < len(blob):
+        (length,) = _LENGTH.unpack_from(blob, at)
+        at += _LENGTH.size
+        yield Parcel.decode(blob[at : at + length])
+        at += length

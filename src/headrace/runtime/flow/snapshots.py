@@ -10,6 +10,7 @@ from zlib import crc32
 
 from headrace.errors import CorruptState
 from headrace.runtime.flow.messages import SlotFiles, StateFile, TaskId
+from headrace.runtime.flow.parcels import Parcel, pack_kept, unpack_kept
 from headrace.runtime.packed_changes import packed, unpacked
 from headrace.runtime.subtask_state import UNION_PREFIX, Changes, SubtaskState
 
@@ -37,7 +38,7 @@ class Snapshots:
         """`whole`: the first one is of everything, for there is state that no file has."""
         self._state = state
         self._name = f"{attempt}-{task}"
-        self._files = begun_with or SlotFiles()
+        self._files = replace(begun_with or SlotFiles(), in_flight=None)
         self._whole = whole
         self._compact_at = compact_at
 
@@ -62,6 +63,16 @@ class Snapshots:
                 known = replace(known, files=(*known.files, *_described(written)))
         self._files = replace(known, states=self._state.described())
         return self._files, written, self._figures(changes, sizes)
+
+    def add_in_flight(
+        self, files: SlotFiles, checkpoint: int, parcels: list[Parcel]
+    ) -> tuple[SlotFiles, Written]:
+        """The slot's files with what was on its way to it."""
+        if not parcels:
+            return files, []
+        written = [(f"{self._name}-{checkpoint}-in-flight", pack_kept(parcels))]
+        (file,) = _described(written)
+        return replace(files, in_flight=file), written
 
     def _everything(self, checkpoint: int) -> tuple[SlotFiles, Written, dict[str, int]]:
         sizes: Counter[str] = Counter()
@@ -88,16 +99,27 @@ class Snapshots:
 def restore(state: SubtaskState, files: SlotFiles, read: Callable[[str], bytes]) -> None:
     """Bring a slot's state to what its files say; `read` gives the content of one."""
     for file in files.files:
-        blob = read(file.name)
-        if crc32(blob) != file.checksum:
-            raise CorruptState(
-                f"the state file {file.name} is not what was written",
-                hint="Restore it from a copy, or start from a savepoint in a new folder.",
-            )
-        state.apply(unpacked(blob))
+        state.apply(unpacked(_checked(file, read)))
     # Classes may have changed since: the program may be another one by now.
     state.reconcile(files.states, by_others=True)
     state.take_changes()
+
+
+def read_in_flight(files: SlotFiles, read: Callable[[str], bytes]) -> list[Parcel]:
+    """What was on its way to the slot."""
+    if files.in_flight is None:
+        return []
+    return list(unpack_kept(_checked(files.in_flight, read)))
+
+
+def _checked(file: StateFile, read: Callable[[str], bytes]) -> bytes:
+    blob = read(file.name)
+    if crc32(blob) != file.checksum:
+        raise CorruptState(
+            f"the state file {file.name} is not what was written",
+            hint="Restore it from a copy, or start from a savepoint in a new folder.",
+        )
+    return blob
 
 
 def _described(written: Written) -> tuple[StateFile, ...]:

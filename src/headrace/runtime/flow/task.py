@@ -1,17 +1,23 @@
-"""A task that flows: it takes parcels as they come, and barriers divide what it does.
+"""A task that flows: it works parcels off as they come, and barriers divide what it does.
 
 The parcels of one sender come in order. When a barrier has come from some senders and not from
-others, what follows it waits: a snapshot holds what was before the barrier and nothing else.
+others, what follows it waits: a snapshot holds what was before the barrier and nothing else. A
+barrier that overtakes does not wait for its turn: the state is taken as soon as the first one is
+here, and what the others are still to bring before theirs is kept with it.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from headrace.core.crash_points import reach
-from headrace.errors import JobFailed
+from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.envelope import MARK, Envelope, Item
+from headrace.runtime.flow.intake import Intake, ends
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import (
     Acknowledged,
@@ -20,16 +26,25 @@ from headrace.runtime.flow.messages import (
     DriverItem,
     Ended,
     Positions,
+    Room,
+    TaskFigures,
     TaskId,
     TaskPart,
     Told,
+    WorkedOff,
 )
-from headrace.runtime.flow.parcels import BARRIER, END, RECORDS, Parcel
+from headrace.runtime.flow.output import Output
+from headrace.runtime.flow.parcels import BARRIER, END, KEPT, RECORDS, Barrier, Parcel
 from headrace.runtime.flow.snapshots import Snapshots, Written
+from headrace.runtime.flow.windows import Windows
 from headrace.runtime.level_task import Row
 
 _COUNT_EVERY = 1000
 """Milliseconds after which the driver hears what operators have counted."""
+TASK = "task"
+"""Among the figures of a checkpoint: how the task took part."""
+_PIECE_S = 0.02
+"""How long a task works on records before it looks whether a barrier has come."""
 
 
 class Outside(Protocol):
@@ -63,30 +78,113 @@ class DriverItems:
         return (*kept, *self.take_news())
 
 
+class _Opened:
+    """A parcel that is being worked off, in pieces that take a moment each."""
+
+    def __init__(self, parcel: Parcel):
+        self.parcel = parcel
+        self._items = deque(Envelope.decode(parcel.content).records)
+
+    @property
+    def is_done(self) -> bool:
+        return not self._items
+
+    def next_piece(self, most: int) -> Item:
+        """At most so many records, or a watermark."""
+        vertex, side, content = self._items.popleft()
+        if vertex == MARK or len(content) <= most:
+            return vertex, side, content
+        self._items.appendleft((vertex, side, content.part(most)))
+        return vertex, side, content.part(0, most)
+
+    def rest(self) -> Parcel:
+        """What is left of it."""
+        return Parcel(
+            RECORDS, self.parcel.sender, KEPT, content=Envelope(list(self._items)).encode()
+        )
+
+
+class _Pace:
+    """How many records make a piece: as many as take a moment."""
+
+    def __init__(self) -> None:
+        self.records = 256
+
+    def took(self, records: int, seconds: float) -> None:
+        in_a_moment = int(records * _PIECE_S / seconds) if seconds > 0 else records * 2
+        self.records = max(1, min(self.records * 2, max(in_a_moment, records // 2)))
+
+
+@dataclass
+class _Figures:
+    """What is known of a task's part in a checkpoint, as it goes on."""
+
+    known: dict[str, Any]
+    came: float
+    start_delay: int
+    alignment: int
+    sync: int
+    taken: float
+    in_flight: int = 0
+
+    def told(self, task: FlowingLevel, now: float) -> dict[str, Any]:
+        """For the driver, when everything is written."""
+        uids = tuple(each.vertex.uid for each in task.tasks.values())
+        figures = TaskFigures(
+            uids, self.start_delay, self.alignment, self.sync, int(now - self.taken), self.in_flight
+        )
+        return {**self.known, TASK: figures}
+
+
+@dataclass
+class _Overtaken:
+    """A checkpoint whose state is taken, and which still lacks what is on its way."""
+
+    number: int
+    part: TaskPart
+    written: Written
+    figures: _Figures
+    parcels: list[Parcel]
+    missing: set[int]
+    """Senders whose barrier has not come."""
+
+
 class FlowTask:
     """Runs the operators of a level between barriers, and makes it part of checkpoints."""
 
     def __init__(
-        self, id: TaskId, task: FlowingLevel, senders: Collection[int], begin: Begin,
-        outside: Outside, items: DriverItems, *, positions: Callable[[], Positions] = dict,
+        self, id: TaskId, task: FlowingLevel, begin: Begin, outside: Outside, items: DriverItems,
+        *, positions: Callable[[], Positions] = dict,
     ):  # fmt: skip
         """`items`: where its operators leave what they have to say to the driver."""
         self.id = id
         self.task = task
-        self._senders = frozenset(senders)
         self._begin = begin
+        self._alignment = begin.alignment
         self._outside = outside
         self._items = items
         self._positions = positions
         self._epoch = begin.checkpoint
+        """The next checkpoint."""
+        plan = task.plan
+        senders = _tasks_at(plan, id.level - 1)
+        receivers = plan.parallelism if id.level < plan.last_level else 0
+        self._intake = Intake(id, range(senders))
+        self._windows = Windows(senders, task.load)
+        self._output = Output(id.number, receivers)
+        self.task.keep_parcels_below(self._output.parcel_size)
+        self._opened: _Opened | None = None
+        self._pace = _Pace()
         self._aligning: int | None = None
-        self._ahead: set[int] = set()
-        """Senders whose barrier has come."""
-        self._over: set[int] = set()
-        """Senders that will send no more."""
-        self._held: deque[Parcel] = deque()
-        self._expected: dict[int, int] = {}
-        self._sent: dict[int, int] = {}
+        self._overtaken: _Overtaken | None = None
+        self._triggered: dict[int, float] = {}
+        """By checkpoint whose barrier has come: when it was triggered, by this task's clock."""
+        self._came: dict[int, float] = {}
+        """By checkpoint: when its first barrier came."""
+        self._exact: set[int] = set()
+        """Checkpoints for savepoints."""
+        self._overtake: tuple[float, int] | None = None
+        """When a barrier is to overtake, and of which checkpoint."""
         whole = begin.taken_over is not None
         self._snapshots = (
             Snapshots(task.state, id, begin.attempt, begin.state, whole=whole) if id.level else None
@@ -94,76 +192,174 @@ class FlowTask:
         self._counted = task.clock()
         self.ended = False
 
-    def open(self) -> None:
-        """State is there: records may come."""
+    def open(self, in_flight: list[Parcel] | None = None) -> None:
+        """State is there: records may come, first those that were on their way."""
+        self._intake.put_back(in_flight or [])
         self.task.begin_epoch(self._epoch, self._begin.attempt)
         self.task.initialize(self._begin.restored)
 
     # What comes in.
 
-    def take(self, blob: bytes) -> Iterator[Row]:
-        """What another task has sent."""
-        parcel = Parcel.decode(blob)
-        expected = self._expected.get(parcel.sender, 0)
-        if parcel.number != expected:
-            raise JobFailed(
-                f"task {self.id} was given parcel {parcel.number} of sender {parcel.sender} "
-                f"instead of number {expected}",
-                hint="Spark has lost or repeated a part of the stream; the job goes on from its "
-                "last checkpoint.",
-            )
-        self._expected[parcel.sender] = expected + 1
-        if parcel.sender in self._ahead:
-            self._held.append(parcel)
-        else:
-            yield from self._handle(parcel)
+    def arrive(self, blob: bytes) -> Iterator[Row]:
+        """Another task has sent something: its turn comes, unless it is a barrier in a hurry."""
+        parcel = self._intake.arrive(blob)
+        if self._overtaken is not None:
+            self._keep(self._overtaken, parcel)
+        if parcel.kind == BARRIER and parcel.checkpoint >= self._epoch:
+            self._note_barrier(parcel)
+            yield from self.overtake_if_due()
 
-    def _handle(self, parcel: Parcel) -> Iterator[Row]:
-        if parcel.kind == RECORDS:
-            yield from self._as_parcels(self.task.feed_blob(parcel.content))
+    def _note_barrier(self, parcel: Parcel) -> None:
+        number, barrier = parcel.checkpoint, Barrier.decode(parcel.content)
+        now = self.task.clock()
+        self._came.setdefault(number, now)
+        triggered = now - barrier.age
+        if number in self._triggered:
+            triggered = min(triggered, self._triggered[number])
+        self._triggered[number] = triggered
+        patience = self._alignment.overtakes_after
+        if barrier.is_exact:
+            self._exact.add(number)
+        elif patience is not None:
+            self._overtake = triggered + patience, number
+
+    @property
+    def overtakes_at(self) -> float | None:
+        """When a barrier will have waited long enough, by the clock of the task."""
+        return None if self._overtake is None else self._overtake[0]
+
+    def overtake_if_due(self) -> Iterator[Row]:
+        """Let a barrier that has waited long enough overtake what is before it."""
+        if self._overtake is None or self.ended or self.task.clock() < self._overtake[0]:
             return
-        if parcel.kind == BARRIER:
-            yield from self._begin_aligning(parcel.checkpoint)
-            self._ahead.add(parcel.sender)
-        elif parcel.kind == END:
-            self._over.add(parcel.sender)
-        if self._aligning is not None and self._ahead | self._over == self._senders:
-            reach("barrier-aligned", self._aligning)
-            yield from self.checkpoint(self._aligning)
-            yield from self._release()
-        elif self._over == self._senders:
+        number = self._overtake[1]
+        if self._aligning is not None and self._aligning != number:
+            self._give_up_aligning()
+        parcels, missing = self._intake.before_barriers(number)
+        if self._opened is not None:
+            parcels.insert(0, self._opened.rest())
+        reach("barrier-overtakes", number)
+        yield from self._take_snapshot(number, parcels, missing)
+        self._release()
+
+    def _keep(self, overtaken: _Overtaken, parcel: Parcel) -> None:
+        """Add what comes before the barrier of its sender to a checkpoint."""
+        if parcel.sender not in overtaken.missing:
+            return
+        if ends(parcel, overtaken.number):
+            overtaken.missing.discard(parcel.sender)
+            if parcel.kind == BARRIER and parcel.checkpoint > overtaken.number:
+                self._decline(overtaken.number)
+        elif parcel.kind == RECORDS:
+            overtaken.parcels.append(parcel)
+        if not overtaken.missing:
+            self._finish_overtaken(overtaken)
+
+    def _finish_overtaken(self, overtaken: _Overtaken) -> None:
+        self._overtaken = None
+        assert self._snapshots is not None
+        assert overtaken.part.state is not None
+        files, written = self._snapshots.add_in_flight(
+            overtaken.part.state, overtaken.number, overtaken.parcels
+        )
+        figures = overtaken.figures
+        figures.alignment = int(self.task.clock() - figures.came)
+        figures.in_flight = 0 if files.in_flight is None else files.in_flight.size
+        part = replace(overtaken.part, state=files)
+        self._acknowledge(overtaken.number, part, overtaken.written + written, figures)
+
+    # What is done with it.
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether those after it have no room for more."""
+        return self._output.is_blocked
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something is here to be worked off, and may be."""
+        waits = self._opened is not None or self._intake.has_work
+        return waits and not self.is_blocked and not self.ended
+
+    def work(self) -> Iterator[Row]:
+        """Do the next piece of what is here."""
+        if self._opened is None:
+            parcel = self._intake.next(holds=self._alignment.holds or self._aligning in self._exact)
+            if parcel is None:
+                return
+            if parcel.kind != RECORDS:
+                yield from self._reach(parcel)
+                return
+            self._opened = _Opened(parcel)
+        opened = self._opened
+        if not opened.is_done:
+            vertex, side, content = opened.next_piece(self._pace.records)
+            began = time.perf_counter()
+            yield from self._output.records(self.task.take_item(vertex, side, content))
+            if vertex != MARK:
+                self._pace.took(len(content), time.perf_counter() - began)
+        if opened.is_done:
+            self._opened = None
+            self._count(opened.parcel)
+
+    def _count(self, done: Parcel) -> None:
+        if not done.was_kept:
+            told = self._windows.worked_off(done.sender, len(done.content))
+            if told is not None:
+                self._outside.send(WorkedOff(self.id, done.sender, *told))
+
+    def _reach(self, parcel: Parcel) -> Iterator[Row]:
+        """A barrier's turn has come, or the end of a sender."""
+        if parcel.kind == END:
+            self._intake.over.add(parcel.sender)
+        elif parcel.checkpoint < max(self._epoch, self._aligning or 0):
+            return  # it has overtaken, or was given up
+        else:
+            if self._aligning is not None and parcel.checkpoint > self._aligning:
+                # Another sender never heard of the one before.
+                self._give_up_aligning()
+            self._aligning = parcel.checkpoint
+            self._intake.ahead.add(parcel.sender)
+        if self._aligning is not None and self._intake.barriers_are_here:
+            number = self._aligning
+            reach("barrier-aligned", number)
+            yield from self._take_snapshot(number)
+            self._release()
+        if self._intake.is_over:
             yield from self.end()
 
-    def _begin_aligning(self, checkpoint: int) -> Iterator[Row]:
-        if self._aligning is not None and checkpoint > self._aligning:
-            # Another sender never heard of the one before: it was given up.
-            given_up = self._aligning
-            self._outside.send(Declined(self.id, given_up, "a later barrier came first"))
-            yield from self._release()
-        self._aligning = checkpoint
+    def _give_up_aligning(self) -> None:
+        assert self._aligning is not None
+        self._decline(self._aligning)
+        self._release()
 
-    def _release(self) -> Iterator[Row]:
+    def _decline(self, number: int) -> None:
+        self._outside.send(Declined(self.id, number, "a later barrier came first"))
+
+    def _release(self) -> None:
         """Go on with those that are ahead, until the next barrier."""
         self._aligning = None
-        self._ahead.clear()
-        held, self._held = self._held, deque()
-        while held:
-            parcel = held.popleft()
-            if parcel.sender in self._ahead:
-                self._held.append(parcel)
-            else:
-                yield from self._handle(parcel)
+        self._intake.release()
 
     def feed(self, vertex: int, batch: Any) -> Iterator[Row]:
         """What a source task has read."""
-        yield from self._as_parcels(self.task.feed(vertex, batch))
+        yield from self._output.records(self.task.feed(vertex, batch))
 
     # What goes out.
+
+    def make_room(self, room: Room) -> Iterator[Row]:
+        """A receiver has worked something off."""
+        yield from self._output.make_room(room.slot, room.size, room.window)
+        self.task.keep_parcels_below(self._output.parcel_size)
 
     def end_round(self) -> Iterator[Row]:
         """Let everything out that waits."""
         self.task.fire_processing_time()
-        yield from self._as_parcels(self.task.end_round())
+        yield from self._output.records(self.task.end_round())
+        self.tell_news()
+
+    def tell_news(self) -> None:
+        """Let the driver hear what need not wait for a checkpoint, and counts now and then."""
         news = self._items.take_news()
         now = self.task.clock()
         if now - self._counted >= _COUNT_EVERY:
@@ -172,49 +368,82 @@ class FlowTask:
         if news:
             self._outside.send(Told(self.id, news))
 
-    def checkpoint(self, number: int) -> Iterator[Row]:
-        """Take a snapshot, and pass the barrier on."""
-        yield from self._as_parcels(self.task.end_epoch())
-        part, written, figures = self._part(number)
-        reach("snapshot-taken", number)
-        for slot in self._receivers():
-            yield slot, self._parcel(slot, BARRIER, checkpoint=number)
-        self._epoch = number + 1
-        self.task.begin_epoch(self._epoch, self._begin.attempt)
+    def checkpoint(self, number: int, *, is_exact: bool = False) -> Iterator[Row]:
+        """Of a source task: put a barrier into the stream."""
+        self._triggered[number] = self._came[number] = self.task.clock()
+        if is_exact:
+            self._exact.add(number)
+        yield from self._take_snapshot(number)
 
+    def _take_snapshot(
+        self, number: int, parcels: list[Parcel] | None = None, missing: set[int] | None = None
+    ) -> Iterator[Row]:
+        """Take the state as it is, and pass the barrier on.
+
+        `parcels` are part of the checkpoint, and so is what is to come of the senders that are
+        `missing`; None: there is nothing on its way.
+        """
+        if self._overtaken is not None:
+            self._decline(self._overtaken.number)
+            self._finish_overtaken(self._overtaken)
+        came, triggered, began = self._came[number], self._triggered[number], self.task.clock()
+        yield from self._output.records(self.task.end_epoch())
+        part, written, known = self._part(number)
+        reach("snapshot-taken", number)
+        now = self.task.clock()
+        barrier = Barrier(number in self._exact, now - triggered)
+        yield from self._output.barrier(number, barrier.encode())
+        self._begin_epoch(number + 1)
+        figures = _Figures(
+            known, came, int(came - triggered), int(began - came), int(now - began), now
+        )
+        if parcels is None or missing is None:
+            self._acknowledge(number, part, written, figures)
+            return
+        overtaken = _Overtaken(number, part, written, figures, parcels, missing)
+        if missing:
+            self._overtaken = overtaken
+        else:
+            self._finish_overtaken(overtaken)
+
+    def _begin_epoch(self, number: int) -> None:
+        self._epoch = number
+        self._overtake = None
+        self._triggered = {n: at for n, at in self._triggered.items() if n >= number}
+        self._came = {n: at for n, at in self._came.items() if n >= number}
+        self._exact = {n for n in self._exact if n >= number}
+        self.task.begin_epoch(number, self._begin.attempt)
+
+    def _acknowledge(
+        self, number: int, part: TaskPart, written: Written, figures: _Figures
+    ) -> None:
         def acknowledge() -> None:
             reach("state-files.after", number)
-            self._outside.send(Acknowledged(self.id, number, part, figures))
+            all_figures = figures.told(self.task, self.task.clock())
+            self._outside.send(Acknowledged(self.id, number, part, all_figures))
 
         self._outside.write(written, acknowledge)
 
     def end(self) -> Iterator[Row]:
         """No record will come any more; functions that cannot be closed fail the job."""
         self.ended = True
-        yield from self._as_parcels(self.task.end_input())
-        yield from self._as_parcels(self.task.end_epoch())
+        yield from self._output.records(self.task.end_input())
+        yield from self._output.records(self.task.end_epoch())
         part, written, figures = self._part(self._epoch)
         self.task.close()
-        for slot in self._receivers():
-            yield slot, self._parcel(slot, END)
+        yield from self._output.end()
         self._outside.write(written, lambda: self._outside.send(Ended(self.id, part, figures)))
 
     def _part(self, number: int) -> tuple[TaskPart, Written, dict[str, Any]]:
         items = (*self._items.take_all(), *self.task.counts())
         if self._snapshots is None:
-            return TaskPart(positions=self._positions(), items=items), [], {}
+            none = {"union": False, "bytes": 0, "operators": {}}
+            return TaskPart(positions=self._positions(), items=items), [], none
         files, written, figures = self._snapshots.take(number)
         return TaskPart(files, items=items), written, figures
 
-    def _receivers(self) -> range:
-        plan = self.task.plan
-        return range(plan.parallelism if self.task.level < plan.last_level else 0)
 
-    def _as_parcels(self, rows: Iterator[Row]) -> Iterator[Row]:
-        for slot, blob in rows:
-            yield slot, self._parcel(slot, RECORDS, content=blob)
-
-    def _parcel(self, slot: int, kind: int, checkpoint: int = 0, content: bytes = b"") -> bytes:
-        number = self._sent.get(slot, 0)
-        self._sent[slot] = number + 1
-        return Parcel(kind, self.id.number, number, checkpoint, content).encode()
+def _tasks_at(plan: PhysicalPlan, level: int) -> int:
+    if level == 0:
+        return sum(vertex.parallelism for vertex in plan.sources)
+    return plan.parallelism if level > 0 else 0

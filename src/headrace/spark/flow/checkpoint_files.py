@@ -33,14 +33,22 @@ class CheckpointFiles:
         self._retained = retained
         self._kept: list[Checkpoint] = []
         self._held: list[Checkpoint] = []
+        self._wanted: set[int] = set()
         self._lock = threading.Lock()
 
-    @contextmanager
-    def hold(self) -> Iterator[Checkpoint]:
-        """The last checkpoint; it stays while somebody reads it."""
+    def want(self, number: int) -> None:
+        """A checkpoint under way is to stay until somebody has held it."""
         with self._lock:
-            checkpoint = self._kept[-1]
-            self._held.append(checkpoint)
+            self._wanted.add(number)
+
+    @contextmanager
+    def hold(self, number: int) -> Iterator[Checkpoint]:
+        """A checkpoint that was wanted, or else the last one of all; it may go when it was read."""
+        with self._lock:
+            wanted = (checkpoint for checkpoint in self._held if checkpoint.number == number)
+            checkpoint = next(wanted, None) or self._kept[-1]
+            if checkpoint not in self._held:
+                self._held.append(checkpoint)
         try:
             yield checkpoint
         finally:
@@ -54,6 +62,9 @@ class CheckpointFiles:
         self._run.write(f"{CHECKPOINTS}/{checkpoint.name}", dumped(checkpoint.to_json()))
         with self._lock:
             self._kept = [*self._kept, checkpoint][-self._retained :]
+            if checkpoint.number in self._wanted:
+                self._wanted.remove(checkpoint.number)
+                self._held.append(checkpoint)
 
     def clean(self) -> None:
         with self._lock:
@@ -123,7 +134,7 @@ def last_checkpoint_name(run: FileStore) -> str | None:
 def require_files(run: FileStore, checkpoint: Checkpoint) -> None:
     """Refuse a checkpoint of which a file is missing or not as long as it was."""
     for files in checkpoint.slots.values():
-        for file in files.files:
+        for file in files.all_files:
             name = f"{STATE}/{file.name}"
             if not run.exists(name):
                 raise _damaged(run, f"{name} is missing")

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headrace.errors import HeadraceError, JobFailed, Unsupported
 from headrace.plan.physical import WATERMARK_INTERVAL, PhysicalPlan
 from headrace.runtime.flow.assignment import tasks_of
-from headrace.runtime.flow.coordinator import CheckpointSettings, TooManyFailures
+from headrace.runtime.flow.coordinator import TooManyFailures
 from headrace.runtime.flow.master import Master
 from headrace.runtime.flow.messages import DriverItem, Failed, Hold, TaskId, Told
 from headrace.spark.alignment import Aligner
@@ -91,7 +91,7 @@ class FlowRun:
         run, kept = self.store, max(1, settings.retained or 1)
         self.files = CheckpointFiles(run, self._attempt, kept, lambda: folder.is_in(run))
         self._master = Master(
-            plan, self._attempt, restored, _checkpoints(settings),
+            plan, self._attempt, restored, settings.checkpoints,
             self.files, listener, self._server.send, _begun_with(start, plan),
         )  # fmt: skip
 
@@ -146,7 +146,8 @@ class FlowRun:
         sources = self._source_tasks
         flow = FlowPlan(
             self._shipment, self._server.address, f"{self.store.uri}/{STATE}", tuple(sources),
-            flush_ms=5, mark_ms=self._mark_interval(), checkpoints=bool(self._settings.interval_ms),
+            buffer_ms=self._settings.buffer_timeout_ms, mark_ms=self._mark_interval(),
+            checkpoints=self._settings.checkpoints.interval is not None,
         )  # fmt: skip
         frame = clock(self._spark, len(sources)).mapInArrow(read_sources(flow), SCHEMA)
         for level in range(1, self._plan.last_level + 1):
@@ -220,7 +221,10 @@ class FlowRun:
         """Take a checkpoint for somebody, once tasks have begun and none is under way."""
         if self._wanted and self._master.coordinator.may_trigger:
             wanted = self._wanted.popleft()
-            wanted.number = self._master.trigger(now, stops=wanted.stops)
+            # Whoever asks wants to go on from it with another program or parallelism.
+            if wanted.stays:
+                self.files.want(self._master.coordinator.next_number)
+            wanted.number = self._master.trigger(now, stops=wanted.stops, is_exact=True)
             wanted.begun.set()
 
     def _why_lost(self, lost: TaskId) -> HeadraceError:
@@ -251,9 +255,12 @@ class FlowRun:
         """Let all sources end here."""
         self._master.drain()
 
-    def checkpoint(self, timeout: float, *, stops: bool = False) -> int | None:
-        """Take a checkpoint now; its number, or None if none could be had."""
-        wanted = _Wanted(stops)
+    def checkpoint(self, timeout: float, *, stops: bool = False, stays: bool = False) -> int | None:
+        """Take a checkpoint now; its number, or None if none could be had.
+
+        `stays`: until it was held, see `files`.
+        """
+        wanted = _Wanted(stops, stays)
         self._inbox.put((_NOBODY, wanted))
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and not self.ended.is_set():
@@ -265,17 +272,6 @@ class FlowRun:
         """Wait until a checkpoint is complete."""
         with self._progressed:
             return self._progressed.wait_for(lambda: (self.last or -1) >= number, timeout)
-
-
-def _checkpoints(settings: StreamSettings) -> CheckpointSettings:
-    usual = CheckpointSettings()
-    return CheckpointSettings(
-        interval=settings.interval_ms or None,
-        timeout=settings.checkpoint_timeout_ms or usual.timeout,
-        min_pause=settings.min_pause_ms,
-        at_most=settings.concurrent_checkpoints,
-        tolerable_failures=settings.tolerable_failures,
-    )
 
 
 def _host(spark: SparkSession) -> str:
@@ -313,6 +309,7 @@ class _Wanted:
     """A checkpoint that somebody waits for."""
 
     stops: bool
+    stays: bool
     number: int = 0
     begun: threading.Event = field(default_factory=threading.Event)
 

@@ -12,7 +12,7 @@ import pickle
 import queue
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,12 +34,15 @@ from headrace.runtime.flow.messages import (
     NoMoreSplits,
     Positions,
     Ready,
+    Room,
     TaskId,
     Trigger,
 )
-from headrace.runtime.flow.snapshots import Written, restore
+from headrace.runtime.flow.parcels import Parcel
+from headrace.runtime.flow.snapshots import Written, read_in_flight, restore
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.task import DriverItems, FlowTask
+from headrace.runtime.level_task import Row
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import WorkerFailure, reported
 from headrace.spark.file_store import LocalStore
@@ -49,12 +52,17 @@ from headrace.spark.shipment import Shipment
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition, wall_clock
 
 _LOG = logging.getLogger("headrace")
-_ROWS_WAITING = 64
-"""Rows that wait in a worker's queue; more wait in Spark, which slows the sender down."""
 _POLL_S = 0.001
 """How long a source task sleeps that found nothing to read."""
-Inbox = queue.Queue[Any]
-"""Rows of other tasks, and messages of the driver."""
+_BLOCKED_S = 0.05
+"""How long a task sleeps that waits for room at others, if nobody tells it of any."""
+_BUFFER_S = 0.005
+_LONGEST_BUFFER_S = 0.1
+_COST = 3
+"""How many times as long as letting records go takes they are held, if nothing is set."""
+Inbox = queue.SimpleQueue[Any]
+"""Rows of other tasks, of which there are no more than these have room for, and messages of the
+driver."""
 _PATIENCE = 10.0
 _EMPTY = object()
 
@@ -69,7 +77,8 @@ class FlowPlan:
     """The folder of the job's state."""
     sources: tuple[tuple[int, int], ...]
     """By number of the source task: the source's vertex, and the task's number among its own."""
-    flush_ms: int
+    buffer_ms: int | None
+    """How long records wait for others to go with; -1: until there are many; None: it depends."""
     mark_ms: int
     """How often watermarks go out; 0: with each record."""
     checkpoints: bool
@@ -121,35 +130,55 @@ class _Outside:
 class _Waker:
     """Says when a loop has something to do by itself."""
 
-    def __init__(self, plan: FlowPlan, task: FlowingLevel):
+    def __init__(self, plan: FlowPlan, task: FlowTask):
         self._task = task
-        self._flush = plan.flush_ms / 1000
+        self._buffer = plan.buffer_ms
         self._mark = plan.mark_ms / 1000 if plan.mark_ms else None
-        self.next_mark = time.monotonic() + (self._mark or 0)
-        self.flush_at: float | None = None
-        self._beat = time.monotonic()
+        self._next_mark = time.monotonic() + (self._mark or 0)
+        self._flushed = 0.0
+        self._pause = _BUFFER_S if plan.buffer_ms is None else max(0.0, plan.buffer_ms / 1000)
+        self._flush_at: float | None = None
 
     def wrote(self) -> None:
         """Something waits to go out."""
-        if self.flush_at is None:
-            self.flush_at = time.monotonic() + self._flush
+        if self._flush_at is None and self._buffer != -1:
+            self._flush_at = max(time.monotonic(), self._flushed + self._pause)
 
     def wait(self) -> float | None:
         """Seconds until something is due."""
+        if self._task.is_blocked:
+            return _BLOCKED_S
         now = time.monotonic()
-        due = [at - now for at in (self.flush_at, self.next_mark if self._mark else None)
+        due = [at - now for at in (self._flush_at, self._next_mark if self._mark else None)
                if at is not None]  # fmt: skip
-        timer = self._task.next_processing_time()
-        if timer is not None:
-            due.append((timer - wall_clock()) / 1000)
+        timers = (self._task.task.next_processing_time(), self._task.overtakes_at)
+        due += [(at - wall_clock()) / 1000 for at in timers if at is not None]
         return max(0.0, min(due)) if due else None
 
-    def marks_due(self) -> bool:
+    def do_what_is_due(self) -> Iterator[Row]:
+        """Move time on, fire timers, let go of what waits."""
+        yield from self._task.overtake_if_due()
+        if self._task.ended:
+            return
+        if self._task.is_blocked:
+            self._task.tell_news()
+            return
         now = time.monotonic()
-        if self._mark is None or now < self.next_mark:
-            return False
-        self.next_mark = now + self._mark
-        return True
+        if self._mark is not None and now >= self._next_mark:
+            self._next_mark = now + self._mark
+            self._task.task.move_time()
+            self.wrote()
+        timer = self._task.task.next_processing_time()
+        if timer is not None and timer <= wall_clock():
+            self._task.task.fire_processing_time()
+            self.wrote()
+        if self._flush_at is not None and now >= self._flush_at:
+            self._flush_at = None
+            yield from self._task.end_round()
+            self._flushed = time.monotonic()
+            if self._buffer is None:
+                cost = (self._flushed - now) * _COST
+                self._pause = min(max(_BUFFER_S, cost), _LONGEST_BUFFER_S)
 
 
 def read_sources(plan: FlowPlan) -> ArrowFunction:
@@ -163,29 +192,31 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
             spec = level.plan.vertices[vertex].source
             assert isinstance(spec, SplitSpec)
             splits = Splits(spec.source)
-            task = at_work.flow_task(id, level, (), positions=splits.positions)
+            task = at_work.flow_task(id, level, positions=splits.positions)
             with abandoned_on_failure(level):
                 yield from _as_arrow(_read(at_work, task, splits, vertex), task, at_work.link)
 
     return run
 
 
-def _read(
-    at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int
-) -> Iterator[tuple[int, bytes]]:
-    waker = _Waker(at_work.plan, task.task)
+def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
+    waker = _Waker(at_work.plan, task)
     stopped = False
     while True:
         at_work.check(task)
-        batch = None if task.ended or stopped else splits.read()
+        may_read = not (task.ended or stopped or task.is_blocked)
+        batch = splits.read() if may_read else None
         if batch is not None:
             yield from task.feed(vertex, batch)
             waker.wrote()
-        message = at_work.next_message(0 if batch is not None else _POLL_S)
+        pause = _BLOCKED_S if task.is_blocked else _POLL_S
+        message = at_work.next_message(0 if batch is not None else pause, task=task)
         if isinstance(message, Trigger) and not task.ended:
             reach("barrier-injected", message.checkpoint)
-            yield from task.checkpoint(message.checkpoint)
+            yield from task.checkpoint(message.checkpoint, is_exact=message.is_exact)
             stopped = stopped or message.stops
+        elif isinstance(message, Room):
+            yield from task.make_room(message)
         elif isinstance(message, Assign):
             for known in splits.assign(message.splits):
                 yield from task.feed(vertex, known)
@@ -199,14 +230,10 @@ def _read(
             task.task.complete(message.checkpoint)
         if task.ended or stopped:
             continue
-        if waker.marks_due():
-            task.task.move_time()
-            waker.wrote()
         if splits.ended:
             yield from task.end()
-        elif waker.flush_at is not None and time.monotonic() >= waker.flush_at:
-            waker.flush_at = None
-            yield from task.end_round()
+        else:
+            yield from waker.do_what_is_due()
 
 
 def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
@@ -216,44 +243,47 @@ def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
         id = TaskId(level_number, partition())
         with _begun(plan, id, rows) as at_work:
             level = _level_task(plan, level_number, id.number, at_work.items)
-            senders = range(len(plan.sources) if level_number == 1 else level.plan.parallelism)
             with abandoned_on_failure(level):
-                _restore(level, at_work.begin, plan.state)
+                in_flight = _restore(level, at_work.begin, plan.state)
                 level.expect_senders(plan.tasks_of)
-                task = at_work.flow_task(id, level, senders)
+                task = at_work.flow_task(id, level, in_flight=in_flight)
                 yield from _as_arrow(_flow(at_work, task), task, at_work.link)
 
     return run
 
 
-def _restore(level: FlowingLevel, begin: Begin, state: str) -> None:
+def _restore(level: FlowingLevel, begin: Begin, state: str) -> list[Parcel]:
+    """Give a task its state back; returns what was on its way to it."""
     if begin.state is not None:
-        restore(level.state, begin.state, LocalStore(Path(state)).read)
+        read = LocalStore(Path(state)).read
+        restore(level.state, begin.state, read)
         level.restore_clock()
-    elif begin.taken_over is not None:
+        return read_in_flight(begin.state, read)
+    if begin.taken_over is not None:
         given: TakenOver = pickle.loads(begin.taken_over)
         given.apply(level.state, level.subtask)
         level.restore_clock()
+    return []
 
 
-def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[tuple[int, bytes]]:
-    waker = _Waker(at_work.plan, task.task)
+def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:
+    waker = _Waker(at_work.plan, task)
     while True:
         at_work.check(task)
-        message = at_work.next_message(waker.wait())
-        if isinstance(message, bytes):
-            yield from task.take(message)
+        message = at_work.next_message(0 if task.has_work else waker.wait(), task=task)
+        while message is not _EMPTY:  # all that is here, so that a barrier need not wait its turn
+            if isinstance(message, bytes):
+                yield from task.arrive(message)
+            elif isinstance(message, Room):
+                yield from task.make_room(message)
+            elif isinstance(message, Completed) and not task.ended:
+                task.task.complete(message.checkpoint)
+            message = at_work.next_message()
+        if task.has_work:
+            yield from task.work()
             waker.wrote()
-        elif isinstance(message, Completed) and not task.ended:
-            task.task.complete(message.checkpoint)
-        if task.ended:
-            continue
-        if waker.marks_due():
-            task.task.move_time()
-        now = time.monotonic()
-        if message is _EMPTY or (waker.flush_at is not None and now >= waker.flush_at):
-            waker.flush_at = None
-            yield from task.end_round()
+        if not task.ended:
+            yield from waker.do_what_is_due()
 
 
 class _AtWork:
@@ -268,15 +298,13 @@ class _AtWork:
         self._outside = _Outside(link, plan.state)
 
     def flow_task(
-        self, id: TaskId, level: FlowingLevel, senders: Collection[int],
-        positions: Callable[[], Positions] = dict,
+        self, id: TaskId, level: FlowingLevel, *, positions: Callable[[], Positions] = dict,
+        in_flight: list[Parcel] | None = None,
     ) -> FlowTask:  # fmt: skip
         """The task, its operators open; the driver knows of it."""
-        task = FlowTask(
-            id, level, senders, self.begin, self._outside, self.items, positions=positions
-        )
-        task.open()
-        self.link.send(Ready(id))
+        task = FlowTask(id, level, self.begin, self._outside, self.items, positions=positions)
+        task.open(in_flight)
+        self.link.send(Ready(id, level.has_union_state))
         return task
 
     def check(self, task: FlowTask) -> None:
@@ -285,10 +313,19 @@ class _AtWork:
             _leave(task)
         self._outside.check()
 
-    def next_message(self, wait: float | None) -> Any:
-        """A row of another task or a word of the driver, if there is one before the time is up."""
+    def next_message(self, wait: float | None = 0, *, task: FlowTask | None = None) -> Any:
+        """A row of another task or a word of the driver, if there is one before the time is up.
+
+        `task`: who waits, if somebody does.
+        """
         try:
-            return self._inbox.get_nowait() if wait == 0 else self._inbox.get(timeout=wait)
+            if wait == 0 or task is None:
+                return self._inbox.get_nowait()
+            began, for_room = time.monotonic(), task.is_blocked
+            try:
+                return self._inbox.get(timeout=wait)
+            finally:
+                task.task.load.waited(time.monotonic() - began, for_room=for_room)
         except queue.Empty:
             return _EMPTY
 
@@ -306,7 +343,7 @@ def _leave(task: FlowTask) -> None:
 @contextmanager
 def _begun(plan: FlowPlan, id: TaskId, rows: Iterator[pa.RecordBatch]) -> Iterator[_AtWork]:
     """Connect with the driver, hear what to begin with, and read what comes in."""
-    inbox: Inbox = queue.Queue(_ROWS_WAITING)
+    inbox: Inbox = queue.SimpleQueue()
     link = Link(plan.address, Hello(id, os.getpid()), inbox.put)
     try:
         with reported():
@@ -354,9 +391,7 @@ def _level_task(
     return task
 
 
-def _as_arrow(
-    rows: Iterator[tuple[int, bytes]], task: FlowTask, link: Link
-) -> Iterator[pa.RecordBatch]:
+def _as_arrow(rows: Iterator[Row], task: FlowTask, link: Link) -> Iterator[pa.RecordBatch]:
     for slot, blob in rows:
         if link.over.is_set():
             _leave(task)  # there may be nobody any more who could take it

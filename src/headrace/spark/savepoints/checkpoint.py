@@ -64,6 +64,11 @@ class Checkpoint:
             )
         return last
 
+    @property
+    def has_records_in_flight(self) -> bool:
+        slots = {} if self._flowing is None else self._flowing.slots
+        return any(files.in_flight is not None for files in slots.values())
+
     def entries(self, level: int) -> DataFrame:
         """The state of a level's slots: label, entry number and blob."""
         if self._flowing is not None:

@@ -18,7 +18,7 @@ from pyspark.sql.functions import col, lit
 from pyspark.sql.functions import sum as sum_of
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from headrace.errors import IncompatibleState, InvalidArgument
+from headrace.errors import IncompatibleState, InvalidArgument, Unsupported
 from headrace.runtime.carried_time import CarriedTime
 from headrace.runtime.state_rows import RowForm
 from headrace.spark.file_store import FileStore, LocalStore
@@ -41,6 +41,12 @@ def write_savepoint(
     spark: SparkSession, checkpoint: Checkpoint, target: FileStore
 ) -> SavepointMetadata:
     """Write what a checkpoint holds; it exists once this has returned."""
+    if checkpoint.has_records_in_flight:
+        raise Unsupported(
+            "the checkpoint is an unaligned one, with records that were on their way between "
+            "tasks: only the same program can go on from it, at the same parallelism",
+            hint="Start the job as it was, take a savepoint of it, and go on from that.",
+        )
     require_free(target)
     write = _in_workers if isinstance(target, LocalStore) else _through_spark
     states, time, files = write(spark, checkpoint, target) if checkpoint.levels else _NOTHING
