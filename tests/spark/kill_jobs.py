@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from headrace.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
@@ -38,6 +39,7 @@ class Account(KeyedProcessFunction):
         self._seen = runtime_context.get_list_state(ListStateDescriptor("seen", Types.LONG()))
 
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
+        sleep(float(os.environ.get("KILL_JOBS_SLOW", "0")))
         count = (self._count.value() or 0) + 1
         self._count.update(count)
         self._seen.add(value[1])
@@ -81,6 +83,8 @@ def environment(folder: Path, **options: str) -> StreamExecutionEnvironment:
     settings.set_string("execution.checkpointing.dir", str(folder / "checkpoints"))
     for key, value in options.items():
         settings.set_string(key.replace("__", "-").replace("_", "."), value)
+    for option in os.environ.get("KILL_JOBS_OPTIONS", "").split():
+        settings.set_string(*option.split("=", 1))
     env = StreamExecutionEnvironment.get_execution_environment(settings)
     env.set_parallelism(2)
     env.enable_checkpointing(50)

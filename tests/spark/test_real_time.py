@@ -23,6 +23,15 @@ KILLED_AT = (
     "barrier-injected@2", "barrier-aligned@5", "snapshot-taken@8", "state-files.after@11",
     "metadata.before@14", "metadata.after@17", "sink-commit.before@20",
 )  # fmt: skip
+OVERTAKING = {
+    "HEADRACE_STREAM_MODE": "real-time", "KILL_JOBS_SLOW": "0.006", "KILL_JOBS_PAUSE": "0.02",
+    "KILL_JOBS_OPTIONS": "execution.checkpointing.unaligned.enabled=true",
+}  # fmt: skip
+"""Too slow for its sources."""
+KILLED_WHILE_OVERTAKING = (
+    "barrier-overtakes@3", "snapshot-taken@6", "state-files.before@9", "metadata.before@12",
+    "metadata.after@15",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +96,17 @@ def test_a_function_that_fails_is_told_with_its_line(results):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_killed_at_every_step_the_output_is_exact(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("job", "points"), [(REAL_TIME, KILLED_AT), (OVERTAKING, KILLED_WHILE_OVERTAKING)],
+    ids=["aligned", "overtaking"],
+)  # fmt: skip
+def test_killed_at_every_step_the_output_is_exact(tmp_path: Path, job, points):
     folder, batches = prepared(tmp_path / "job"), 100
-    for number, point in enumerate(KILLED_AT):
+    for number, point in enumerate(points):
         mark = str(folder / f"died-{number}")
-        ended = run(folder, batches, **REAL_TIME, HEADRACE_CRASH_AT=point, HEADRACE_CRASH_MARK=mark)
+        ended = run(folder, batches, **job, HEADRACE_CRASH_AT=point, HEADRACE_CRASH_MARK=mark)
         assert ended.returncode == -signal.SIGKILL, (point, ended.stdout, ended.stderr[-3000:])
         check_nothing_wrong_yet(folder, batches)
-    ended = run(folder, batches, **REAL_TIME)
+    ended = run(folder, batches, **job)
     assert ended.returncode == 0, ended.stderr[-3000:]
     check_output(folder, batches)
