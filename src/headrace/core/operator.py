@@ -49,6 +49,19 @@ class Batch:
             keys=None if keys is None else keys[start:end],
         )
 
+    def followed_by(self, other: Batch) -> Batch:
+        """The records of two batches for the same receiver."""
+        stamps: list[int | None] | None = None
+        if self.timestamps is not None or other.timestamps is not None:
+            stamps = [*_stamps(self), *_stamps(other)]
+        keys = None if self.keys is None or other.keys is None else [*self.keys, *other.keys]
+        plain = self.plain and other.plain
+        return Batch([*self.values, *other.values], stamps, keys, plain=plain)
+
+
+def _stamps(batch: Batch) -> list[int | None]:
+    return [None] * len(batch.values) if batch.timestamps is None else batch.timestamps
+
 
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
@@ -156,6 +169,9 @@ class Operator(ABC):
     makes_watermarks = False
     idle_after_ms: int | None = None
     """For one that makes watermarks: how long a split may be silent and still hold time back."""
+    works_in_waves = False
+    """Whether it is as slow with one record as with many, so that in real time it is given all that
+    are there."""
     calls_splits_idle = False
     """For one that makes watermarks: whether it may itself say that a split is idle."""
     watermark_delay_ms = 0

@@ -28,6 +28,7 @@ _LOOK_AGAIN = 1.0
 class AsyncWaitOperator(FunctionOperator):
     """One record in, any number out, once its coroutine has an answer."""
 
+    works_in_waves = True
     _thread: LoopThread | None = None
 
     def __init__(self, descriptor: AsyncFunctionDescriptor):

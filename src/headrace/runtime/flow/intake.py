@@ -56,6 +56,18 @@ class Intake:
             self._held.append(parcel)
         return None
 
+    def next_records(self, *, holds: bool) -> list[Parcel]:
+        """All parcels whose turn would come before a barrier's, or the end of a sender."""
+        found: list[Parcel] = []
+        while self._waiting:
+            parcel = self._waiting[0]
+            waits = holds and parcel.sender in self.ahead
+            if parcel.kind != RECORDS and not waits:
+                break
+            self._waiting.popleft()
+            (self._held if waits else found).append(parcel)
+        return found
+
     @property
     def barriers_are_here(self) -> bool:
         """Whether the barrier of everybody has been reached who will send one."""

@@ -40,6 +40,10 @@ class FlowingLevel(LevelTask):
             plan, level, subtask, clock, source=source, logged=level > 0, files=files, tell=tell
         )
 
+    @property
+    def works_in_waves(self) -> bool:
+        return any(task.operator.works_in_waves for task in self.tasks.values())
+
     def expect_senders(self, tasks_of: Mapping[int, int]) -> None:
         """Nobody's time moves on before all have reported who will; `tasks_of`: by source, how
         many tasks read it."""

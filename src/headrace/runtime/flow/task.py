@@ -170,7 +170,8 @@ class FlowTask:
         senders = _tasks_at(plan, id.level - 1)
         receivers = plan.parallelism if id.level < plan.last_level else 0
         self._intake = Intake(id, range(senders))
-        self._windows = Windows(senders, task.load)
+        self._in_waves = task.works_in_waves
+        self._windows = Windows(senders, None if self._in_waves else task.load)
         self._output = Output(id.number, receivers)
         self.task.keep_parcels_below(self._output.parcel_size)
         self._opened: _Opened | None = None
@@ -283,12 +284,16 @@ class FlowTask:
 
     def work(self) -> Iterator[Row]:
         """Do the next piece of what is here."""
+        holds = self._alignment.holds or self._aligning in self._exact
         if self._opened is None:
-            parcel = self._intake.next(holds=self._alignment.holds or self._aligning in self._exact)
+            parcel = self._intake.next(holds=holds)
             if parcel is None:
                 return
             if parcel.kind != RECORDS:
                 yield from self._reach(parcel)
+                return
+            if self._in_waves:
+                yield from self._wave([parcel, *self._intake.next_records(holds=holds)])
                 return
             self._opened = _Opened(parcel)
         opened = self._opened
@@ -301,6 +306,19 @@ class FlowTask:
         if opened.is_done:
             self._opened = None
             self._count(opened.parcel)
+
+    def _wave(self, parcels: list[Parcel]) -> Iterator[Row]:
+        """Work off all at once what is for the same operator, up to a watermark."""
+        gathered: list[Item] = []
+        for parcel in parcels:
+            for vertex, side, content in Envelope.decode(parcel.content).records:
+                if vertex != MARK and gathered and gathered[-1][:2] == (vertex, side):
+                    content = gathered.pop()[2].followed_by(content)
+                gathered.append((vertex, side, content))
+        for vertex, side, content in gathered:
+            yield from self._output.records(self.task.take_item(vertex, side, content))
+        for parcel in parcels:
+            self._count(parcel)
 
     def _count(self, done: Parcel) -> None:
         if not done.was_kept:

@@ -20,7 +20,8 @@ _LOOK_AFTER_S = 0.02
 class Windows:
     """The windows of all senders of one task."""
 
-    def __init__(self, senders: int, load: Load):
+    def __init__(self, senders: int, load: Load | None):
+        """`load`: of the task; None if it is the faster the more there is."""
         self._senders = max(1, senders)
         self._load = load
         self._window: dict[int, int] = {}
@@ -43,6 +44,8 @@ class Windows:
         return untold, self._window[sender]
 
     def _fitting(self) -> int:
+        if self._load is None:
+            return _MOST // self._senders
         spent = self._load.spent()
         working = spent.busy + spent.backpressured
         count, since = self._looked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import queue
+import re
 import threading
 import time
 from collections import deque
@@ -45,6 +46,8 @@ _LAST_WORDS = 10.0
 """Seconds in which it becomes known why a task is gone."""
 _USUAL_MARK_INTERVAL = 200
 _NO_SLOTS = "CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT"
+_HUNG_UP = re.compile(r"Broken pipe|Connection reset|EOFException|exited unexpectedly")
+"""What Spark says of a worker that has gone without a word."""
 _NOBODY = TaskId(-1, 0)
 
 SETTINGS = {
@@ -237,7 +240,7 @@ class FlowRun:
                 if isinstance(message, Failed):
                     return from_spark(Exception(message.text))
         error = self._query.exception()
-        return _from_spark(error) if error else JobFailed(f"the worker of task {lost} is gone")
+        return _from_spark(error) if error else _worker_gone(lost)
 
     # What others ask for.
 
@@ -293,7 +296,17 @@ def _require_mounted(run: FileStore) -> None:
 def _from_spark(error: BaseException) -> HeadraceError:
     if _NO_SLOTS in str(error):
         return _too_few_slots("Spark has too few free slots for all its tasks at once")
-    return from_spark(error)
+    found = from_spark(error)
+    return _worker_gone() if _HUNG_UP.search(found.message) else found
+
+
+def _worker_gone(task: TaskId | None = None) -> JobFailed:
+    which = "a worker of the job" if task is None else f"the worker of task {task}"
+    return JobFailed(
+        f"{which} is gone",
+        hint="Somebody has killed it, perhaps the system for want of memory: its log or the "
+        "system's may say why. With checkpoints enabled a job goes on from the last one.",
+    )
 
 
 def _too_few_slots(what: str) -> JobFailed:
