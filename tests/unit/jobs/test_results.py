@@ -9,6 +9,9 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.jobs.journal import CommitJournal
 from headrace.jobs.results import JobResults
 from headrace.plan.planner import plan
+from headrace.runtime.flow.level import LOAD
+from headrace.runtime.flow.load import Spent
+from headrace.runtime.level_task import COUNTS
 from headrace.spark.file_store import LocalStore
 
 
@@ -60,3 +63,24 @@ def test_a_program_that_died_prints_what_it_had_still_to_print(tmp_path: Path) -
     after.results.commits.recover(2)
     assert after.printed == ["c"]
     assert LocalStore(tmp_path).names() == []
+
+
+def test_how_busy_operators_are() -> None:
+    program = Program()
+
+    def heard(subtask: int, spent: Spent) -> None:
+        counts = {"incarnation": "1", "records_in": 0, "records_out": 0, "watermark": 0,
+                  "metrics": {}, "accumulators": {}, LOAD: spent}  # fmt: skip
+        program.results.show([(program.vertex, subtask, COUNTS, counts)])
+
+    assert program.results.loads() == {}
+    heard(0, Spent(busy=1.0, idle=9.0))
+    heard(0, Spent(busy=1.5, backpressured=0.3, idle=9.2))
+    heard(1, Spent(busy=0.1, idle=0.9))
+    (load,) = program.results.loads().values()
+    assert (round(load.busy, 2), round(load.backpressured, 2)) == (0.5, 0.3)
+    assert round(load.idle, 2) == 0.2
+    assert str(load).endswith("50% busy, 30% backpressured, 20% idle")
+    heard(0, Spent(busy=0.9, idle=0.1))  # it was started anew
+    (load,) = program.results.loads().values()
+    assert round(load.busy, 2) == 0.9

@@ -1,0 +1,63 @@
+"""Records are worked off in pieces that take a moment, or all at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.core.operator import Batch
+from headrace.runtime.envelope import Envelope
+from headrace.runtime.flow.parcels import RECORDS, Parcel, pack_kept, unpack_kept
+from headrace.runtime.flow.task import _Opened, _Pace
+from headrace.runtime.outbox import Outbox
+
+
+def records(*counts: int) -> list[Any]:
+    return [(7, 0, Batch(list(range(n)), list(range(n)), list(range(n)))) for n in counts]
+
+
+@given(st.lists(st.integers(0, 30), max_size=5), st.integers(1, 10), st.integers(0, 8))
+def test_a_parcel_in_pieces_is_the_parcel(counts, most, worked):
+    parcel = Parcel(RECORDS, 3, 0, content=Envelope(records(*counts)).encode())
+    opened = _Opened(parcel)
+    found = [opened.next_piece(most)[2] for _ in range(worked) if not opened.is_done]
+    assert all(len(piece) <= most for piece in found)
+    [rest] = unpack_kept(pack_kept([opened.rest()]))
+    assert (rest.sender, rest.was_kept) == (3, True)
+    again = _Opened(rest)
+    while not again.is_done:
+        found.append(again.next_piece(most)[2])
+    wanted = [value for n in counts for value in range(n)]
+    for column in ("values", "timestamps", "keys"):
+        assert [value for piece in found for value in getattr(piece, column)] == wanted
+
+
+def test_the_pace_follows_what_records_cost():
+    pace = _Pace()
+    for _ in range(20):
+        pace.took(pace.records, pace.records * 1e-6)
+    assert pace.records == 20_000
+    for _ in range(20):
+        pace.took(pace.records, pace.records * 1.0)
+    assert pace.records == 1
+
+
+def test_batches_one_after_the_other():
+    both = Batch([1, 2], [10, 20], plain=True).followed_by(Batch([3], plain=True))
+    assert (both.values, both.timestamps, both.keys) == ([1, 2, 3], [10, 20, None], None)
+    assert both.plain
+    keyed = Batch([1], None, ["a"]).followed_by(Batch([2], None, ["b"]))
+    assert (keyed.timestamps, keyed.keys) == (None, ["a", "b"])
+
+
+def test_blobs_stay_below_a_size():
+    outbox = Outbox(1, 0, last=False)
+    outbox.keep_below(64 * 100)
+    outbox.pass_on(0, 7, 0, Batch(list(range(250))))
+    blobs = [Envelope.decode(blob) for _, blob in outbox.take_waiting()]
+    sizes = [sum(len(batch) for _, _, batch in blob.records) for blob in blobs]
+    assert sizes == [100, 100, 50]
+    values = [value for blob in blobs for _, _, batch in blob.records for value in batch.values]
+    assert values == list(range(250))
