@@ -19,11 +19,13 @@ from headrace.datastream.connectors import FileSink, RollingPolicy
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import HeadraceError
 from headrace.jobs.load import OperatorLoad
+from headrace.spark.flow.self_test import why_not_real_time
+from headrace.spark.session import get_session
 from tests.spark.conftest import visible
 
 KEYS = 10
 _PAIR = Types.TUPLE([Types.INT(), Types.LONG()])
-REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
+AUTO, REAL_TIME, MICRO_BATCH = "auto", "real-time", "micro-batch"
 
 
 class Ticking(Source[Any]):
@@ -131,6 +133,17 @@ def to_the_end(folder: Path) -> dict[str, Any]:
     return {**is_exact(folder), "flowed": flowed(folder)}
 
 
+def chosen(folder: Path) -> dict[str, Any]:
+    """What is to be found out by itself: real time for this job, micro-batches for that."""
+    session = get_session(slots=2)
+    why_not = why_not_real_time(session, "127.0.0.1", kept_in=folder)
+    kept = [json.loads(file.read_text()) for file in folder.glob("real-time-*")]
+    env = environment(folder, AUTO)
+    build(env, folder, Ticking(500))
+    env.execute("chosen")
+    return {"why not": why_not, "kept": kept, "flowed": flowed(folder), **is_exact(folder)}
+
+
 def moved_about(folder: Path) -> dict[str, Any]:
     """One folder, one job: at another parallelism each time, and in both modes."""
     ways: list[bool] = []
@@ -225,7 +238,7 @@ def _wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-JOBS = {job.__name__: job for job in (to_the_end, moved_about, saved, overtaken, failing)}
+JOBS = {job.__name__: job for job in (to_the_end, chosen, moved_about, saved, overtaken, failing)}
 
 
 def main() -> None:

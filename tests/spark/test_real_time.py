@@ -55,6 +55,17 @@ def test_a_source_that_ends(results):
     assert found["twice exact"]
 
 
+def test_the_mode_is_chosen_with_a_reason(results):
+    found = results["chosen"]
+    assert found["why not"] is None
+    assert found["kept"] == [{"why_not": None}]
+    assert found["flowed"]
+    assert found["once exact"]
+    said = [line for line in results["stderr"].splitlines() if line.startswith("headrace: the job")]
+    assert len(said) == 1
+    assert "in real time: its sources" in said[0]
+
+
 def test_one_folder_at_any_parallelism_and_in_both_modes(results):
     found = results["moved_about"]
     assert found["flowed"] == [True, True, False, True]

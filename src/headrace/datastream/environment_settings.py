@@ -24,7 +24,7 @@ from headrace.runtime.flow.coordinator import CheckpointSettings
 from headrace.runtime.flow.messages import Alignment
 from headrace.spark.dependencies import add_archive, add_file, set_requirements
 from headrace.spark.session import default_parallelism, requested_parallelism
-from headrace.spark.stream import MICRO_BATCH, REAL_TIME, StreamSettings
+from headrace.spark.stream import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
 
 _CHAINING = "pipeline.operator-chaining.enabled"
 _BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
@@ -214,9 +214,10 @@ class SettingsMixin:
     def _stream_mode(self) -> str:
         asked = os.environ.get(_MODE_VARIABLE) or MICRO_BATCH
         mode = self.configuration.get_string(_MODE, asked)
-        if mode not in (REAL_TIME, MICRO_BATCH):
+        if mode not in (AUTO, REAL_TIME, MICRO_BATCH):
             raise InvalidArgument(
-                f"{_MODE} is {REAL_TIME} or {MICRO_BATCH}, not {mode!r}", origin=calling_origin()
+                f"{_MODE} is {AUTO}, {REAL_TIME} or {MICRO_BATCH}, not {mode!r}",
+                origin=calling_origin(),
             )
         return mode
 

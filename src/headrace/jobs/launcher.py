@@ -25,6 +25,7 @@ from headrace.jobs.results import CollectListener, JobResults
 from headrace.jobs.retention import Retention
 from headrace.jobs.stateful_uids import warn_of_missing_uids
 from headrace.jobs.stream_job import Opened, Records, StreamJob
+from headrace.jobs.stream_mode import choose_mode, why_not_by_plan
 from headrace.origin import Origin, calling_origin
 from headrace.plan.physical import FLOWS, RESTORED_CHECKPOINT, PhysicalPlan
 from headrace.runtime.flow.sources import with_splits
@@ -36,7 +37,7 @@ from headrace.spark.job_folder import JobFolder, job_folder
 from headrace.spark.savepoints.opening import Start, open_run
 from headrace.spark.session import Session, get_session
 from headrace.spark.shipment import pack
-from headrace.spark.stream import REAL_TIME, StreamSettings
+from headrace.spark.stream import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
 from headrace.spark.stream_inputs import with_positions
 
 _FALL_BACK = "headrace.checkpointing.fall-back"
@@ -66,6 +67,8 @@ def launch(
 ) -> JobClient:
     """Start a job; the client is how to wait for it or stop it."""
     as_stream = settings.as_stream or not plan.bounded
+    if as_stream:
+        settings = _with_mode(plan, settings)
     real_time = as_stream and settings.stream.mode == REAL_TIME
     plan = with_local_files(plan, None if real_time else settings.stream.files_per_batch)
     if real_time:
@@ -73,15 +76,29 @@ def launch(
     if is_planning_only():
         raise Planned(with_positions(plan))
     job_id = JobID()
-    # Some more than its tasks take: savepoints and queries of state are Spark jobs as well.
-    slots = slots_needed(plan) + plan.parallelism if real_time else 0
-    spark = get_session(settings.spark, slots=slots)
+    spark = get_session(settings.spark, slots=_slots(plan) if real_time else 0)
     records = records_of(plan, settings)
     if as_stream:
         if real_time:
             plan = replace(plan, settings={**plan.settings, FLOWS: True})
         return _launch_stream(spark, job_id, with_positions(plan), settings, records, on_collect)
     return _launch_batch(spark, job_id, plan, settings, records, on_collect)
+
+
+def _with_mode(plan: PhysicalPlan, settings: JobSettings) -> JobSettings:
+    """The settings with the mode in which a stream is run."""
+    stream = settings.stream
+    flowing = with_local_files(plan, None)
+    if is_planning_only() and stream.mode == AUTO:
+        mode = REAL_TIME if why_not_by_plan(flowing, stream) is None else MICRO_BATCH
+        return replace(settings, stream=replace(stream, mode=mode))
+    mode = choose_mode(flowing, stream, lambda: get_session(settings.spark, slots=_slots(flowing)))
+    return replace(settings, stream=replace(stream, mode=mode))
+
+
+def _slots(plan: PhysicalPlan) -> int:
+    # Some more than its tasks take: savepoints and queries of state are Spark jobs as well.
+    return slots_needed(plan) + plan.parallelism
 
 
 def records_of(plan: PhysicalPlan, settings: JobSettings) -> Records:

@@ -127,7 +127,12 @@ def local_slots(spark: SparkSession) -> int | None:
     context = spark.sparkContext
     if not str(context.master).startswith("local"):
         return None
-    return int(context._jsc.sc().defaultParallelism())
+    return task_slots(spark)
+
+
+def task_slots(spark: SparkSession) -> int:
+    """How many tasks Spark runs at once, as far as is known now."""
+    return int(spark.sparkContext._jsc.sc().defaultParallelism())
 
 
 def _with_slots(active: SparkSession | None, slots: int) -> SparkSession | None:

@@ -36,7 +36,7 @@ from headrace.spark.slots import slot_labels
 from headrace.spark.stream_inputs import stream_input, unreached_socket
 from headrace.spark.worker import SCHEMA, read_source
 
-REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
+AUTO, REAL_TIME, MICRO_BATCH = "auto", "real-time", "micro-batch"
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from headrace.spark.file_store import FileStore, LocalStore
 from headrace.spark.flow.channel import HUNG_UP, Server
 from headrace.spark.flow.checkpoint_files import STATE, CheckpointFiles, begin_attempt
 from headrace.spark.flow.clock import clock
+from headrace.spark.flow.query import exchanged, start_query
 from headrace.spark.flow.worker import FlowPlan, read_sources, run_level
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.opening import Start
@@ -36,8 +37,6 @@ from headrace.spark.shipment import Shipment
 from headrace.spark.stream import Listener, StreamSettings
 from headrace.spark.worker import SCHEMA
 
-_NEVER_ENDS = "3650 days"
-"""How long a query of Spark's lasts; checkpoints are our own."""
 _DISCOVER_EVERY = 1.0
 _LOOK_EVERY = 0.5
 _FAREWELL = 5.0
@@ -49,14 +48,6 @@ _NO_SLOTS = "CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT"
 _HUNG_UP = re.compile(r"Broken pipe|Connection reset|EOFException|exited unexpectedly")
 """What Spark says of a worker that has gone without a word."""
 _NOBODY = TaskId(-1, 0)
-
-SETTINGS = {
-    # Real-time mode is meant for queries without Python; these are needed to run others.
-    "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
-    "spark.sql.streaming.realTimeMode.minBatchDuration": "200",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
-    "spark.sql.execution.pandas.udf.buffer.size": "8",
-}
 
 
 def slots_needed(plan: PhysicalPlan) -> int:
@@ -90,7 +81,7 @@ class FlowRun:
         self._source_tasks = [(vertex.id, number) for vertex in plan.sources
                               for number in range(vertex.parallelism)]  # fmt: skip
         self._attempt, restored = begin_attempt(self.store)
-        self._server = Server(_host(spark), lambda task, said: self._inbox.put((task, said)))
+        self._server = Server(driver_host(spark), lambda task, said: self._inbox.put((task, said)))
         run, kept = self.store, max(1, settings.retained or 1)
         self.files = CheckpointFiles(run, self._attempt, kept, lambda: folder.is_in(run))
         self._master = Master(
@@ -115,8 +106,6 @@ class FlowRun:
     def run(self) -> None:
         """Run until stopped, failed, or all sources have come to their end."""
         try:
-            for key, value in SETTINGS.items():
-                self._spark.conf.set(key, value)
             self._query = self._start()
             self._watch()
         except TooManyFailures as error:
@@ -139,10 +128,8 @@ class FlowRun:
         if has is not None and has < needed:
             raise _too_few_slots(f"it needs {needed} slots at once, and Spark has {has}")
         self.store.delete("spark")  # what Spark noted of earlier attempts
-        writer = self.lower().writeStream.format("noop").outputMode("update")
-        writer = writer.option("checkpointLocation", f"{self.store.uri}/spark/{self._attempt}")
-        query: StreamingQuery = writer.trigger(realTime=_NEVER_ENDS).start()  # type: ignore[call-overload]
-        return query
+        notes = f"{self.store.uri}/spark/{self._attempt}"
+        return start_query(self._spark, self.lower(), notes)
 
     def lower(self) -> DataFrame:
         """The streaming DataFrame of all levels; it has no rows to show for itself."""
@@ -154,9 +141,7 @@ class FlowRun:
         )  # fmt: skip
         frame = clock(self._spark, len(sources)).mapInArrow(read_sources(flow), SCHEMA)
         for level in range(1, self._plan.last_level + 1):
-            frame = frame.repartitionById(self._plan.parallelism, "slot")
-            # What writes rows to Python asks for the next one before it lets one go.
-            frame = frame.selectExpr("slot", "explode(array(blob, cast(null as binary))) as blob")
+            frame = exchanged(frame, self._plan.parallelism)
             frame = frame.mapInArrow(run_level(flow, level), SCHEMA)
         return frame
 
@@ -277,7 +262,7 @@ class FlowRun:
             return self._progressed.wait_for(lambda: (self.last or -1) >= number, timeout)
 
 
-def _host(spark: SparkSession) -> str:
+def driver_host(spark: SparkSession) -> str:
     """Where tasks find the driver: nobody but this machine has business with a local job."""
     if local_slots(spark) is not None:
         return "127.0.0.1"

@@ -1,0 +1,63 @@
+"""Which way an unbounded job is run: in real time where that can be had."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from headrace.core.source import SplitSpec, TextFilesSpec
+from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.flow.sources import with_splits
+from headrace.spark.flow.run import driver_host, slots_needed
+from headrace.spark.flow.self_test import why_not_real_time
+from headrace.spark.session import Session, task_slots
+from headrace.spark.stream import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
+
+
+def choose_mode(
+    plan: PhysicalPlan, settings: StreamSettings, session: Callable[[], Session]
+) -> str:
+    """The mode that was asked for, or the best one that can be had, with a line that says why.
+
+    `session` gives Spark, with as many slots as real time needs if they can be had.
+    """
+    if settings.mode != AUTO:
+        return settings.mode
+    why_not = why_not_by_plan(plan, settings) or _why_not_by_spark(session(), plan)
+    if why_not is None:
+        _say("in real time: its sources and its checkpoints can flow, and Spark has the slots")
+        return REAL_TIME
+    _say(f"in micro-batches: {why_not}")
+    return MICRO_BATCH
+
+
+def why_not_by_plan(plan: PhysicalPlan, settings: StreamSettings) -> str | None:
+    """What about a job cannot run in real time; None if everything can."""
+    for vertex in with_splits(plan).sources:
+        if not isinstance(vertex.source, SplitSpec):
+            return f"{vertex.name!r} is read by Spark, which has no real time for it"
+    folder = settings.checkpoint_dir or ""
+    if "://" in folder.removeprefix("file://"):
+        return f"its checkpoints are in {folder}, and only mounted folders can be written to"
+    watches = any(isinstance(vertex.source, TextFilesSpec) for vertex in plan.sources)
+    if watches and _has_micro_batches(folder, settings.job_number):
+        return "its checkpoints list the files that micro-batches have read"
+    return None
+
+
+def _has_micro_batches(folder: str, job: int) -> bool:
+    runs = Path(folder.removeprefix("file://") or "/nowhere") / f"job-{job}"
+    return any(runs.glob("run-*/checkpoint/commits/*"))
+
+
+def _why_not_by_spark(spark: Session, plan: PhysicalPlan) -> str | None:
+    needed, has = slots_needed(plan), task_slots(spark)
+    if has < needed:
+        return f"it would need {needed} tasks at once, and Spark runs {has}"
+    why_not = why_not_real_time(spark, driver_host(spark))
+    return None if why_not is None else f"the real-time mode of this Spark failed a test: {why_not}"
+
+
+def _say(how: str) -> None:
+    print(f"headrace: the job runs {how}", file=sys.stderr, flush=True)

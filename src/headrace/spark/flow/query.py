@@ -1,0 +1,33 @@
+"""Queries of Spark's real-time mode, whose tasks run on until somebody stops them."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+_NEVER_ENDS = "3650 days"
+"""How long a query of Spark's lasts; checkpoints are our own."""
+_SETTINGS = {
+    # Real-time mode is meant for queries without Python; these are needed to run others.
+    "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
+    "spark.sql.streaming.realTimeMode.minBatchDuration": "200",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
+    "spark.sql.execution.pandas.udf.buffer.size": "8",
+}
+
+
+def start_query(spark: SparkSession, frame: DataFrame, folder: str) -> StreamingQuery:
+    """Run a streaming DataFrame that has no rows to show; Spark keeps its notes in the folder."""
+    for key, value in _SETTINGS.items():
+        spark.conf.set(key, value)
+    writer = frame.writeStream.format("noop").outputMode("update")
+    writer = writer.option("checkpointLocation", folder)
+    query: StreamingQuery = writer.trigger(realTime=_NEVER_ENDS).start()  # type: ignore[call-overload]
+    return query
+
+
+def exchanged(frame: DataFrame, slots: int) -> DataFrame:
+    """Rows of (slot, blob) at their slots."""
+    frame = frame.repartitionById(slots, "slot")
+    # What writes rows to Python asks for the next one before it lets one go.
+    return frame.selectExpr("slot", "explode(array(blob, cast(null as binary))) as blob")

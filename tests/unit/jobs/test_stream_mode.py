@@ -1,0 +1,81 @@
+"""Which mode a stream runs in if nobody says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common import Configuration, Duration, WatermarkStrategy
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors import (
+    DataGeneratorSource,
+    DiscardingSink,
+    FileSource,
+    StreamFormat,
+)
+from headrace.jobs import stream_mode
+from headrace.jobs.stream_mode import choose_mode, why_not_by_plan
+from headrace.plan.physical import PhysicalPlan
+from headrace.plan.planner import plan
+from headrace.spark.stream import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
+
+
+def planned(source: Any) -> PhysicalPlan:
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration())
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "input")
+    stream.sink_to(DiscardingSink())
+    return plan(env.builder.peek("job", parallelism=2, max_parallelism=8))
+
+
+def numbers() -> PhysicalPlan:
+    return planned(DataGeneratorSource(lambda number: number))
+
+
+def watched(folder: Path) -> PhysicalPlan:
+    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(folder))
+    return planned(lines.monitor_continuously(Duration.of_seconds(1)).build())
+
+
+def test_what_was_asked_for_is_not_questioned():
+    for mode in (REAL_TIME, MICRO_BATCH):
+        assert choose_mode(numbers(), StreamSettings(mode=mode), _no_session) == mode
+
+
+def _no_session() -> Any:
+    raise AssertionError("Spark is not needed to know that")
+
+
+def test_checkpoints_must_be_on_mounted_folders():
+    far = StreamSettings(mode=AUTO, checkpoint_dir="hdfs://somewhere/checkpoints")
+    assert "hdfs://somewhere/checkpoints" in (why_not_by_plan(numbers(), far) or "")
+    near = StreamSettings(mode=AUTO, checkpoint_dir="file:///tmp/checkpoints")
+    assert why_not_by_plan(numbers(), near) is None
+
+
+def test_files_that_micro_batches_have_read_are_left_to_them(tmp_path: Path):
+    settings = StreamSettings(mode=AUTO, checkpoint_dir=str(tmp_path))
+    assert why_not_by_plan(watched(tmp_path), settings) is None
+    commits = tmp_path / "job-1/run-0/checkpoint/commits"
+    commits.mkdir(parents=True)
+    (commits / "0").write_text("v1")
+    assert "micro-batches have read" in (why_not_by_plan(watched(tmp_path), settings) or "")
+    assert why_not_by_plan(numbers(), settings) is None
+
+
+@pytest.mark.parametrize(
+    ("slots", "trouble", "mode", "words"),
+    [
+        (100, None, REAL_TIME, "in real time: its sources"),
+        (1, None, MICRO_BATCH, "in micro-batches: it would need"),
+        (100, "rows are lost", MICRO_BATCH, "failed a test: rows are lost"),
+    ],
+)
+def test_spark_has_a_say(monkeypatch, capsys, slots, trouble, mode, words):
+    monkeypatch.setattr(stream_mode, "task_slots", lambda spark: slots)
+    monkeypatch.setattr(stream_mode, "driver_host", lambda spark: "127.0.0.1")
+    monkeypatch.setattr(stream_mode, "why_not_real_time", lambda spark, host: trouble)
+    assert choose_mode(numbers(), StreamSettings(mode=AUTO), lambda: None) == mode
+    [line] = capsys.readouterr().err.splitlines()
+    assert words in line
