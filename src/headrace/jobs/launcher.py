@@ -88,11 +88,14 @@ def launch(
 def _with_mode(plan: PhysicalPlan, settings: JobSettings) -> JobSettings:
     """The settings with the mode in which a stream is run."""
     stream = settings.stream
+    if stream.mode != AUTO:
+        return settings
     flowing = with_local_files(plan, None)
-    if is_planning_only() and stream.mode == AUTO:
-        mode = REAL_TIME if why_not_by_plan(flowing, stream) is None else MICRO_BATCH
-        return replace(settings, stream=replace(stream, mode=mode))
-    mode = choose_mode(flowing, stream, lambda: get_session(settings.spark, slots=_slots(flowing)))
+    if is_planning_only():
+        mode = MICRO_BATCH if why_not_by_plan(flowing, stream) else REAL_TIME
+    else:
+        slots = _slots(flowing)
+        mode = choose_mode(flowing, stream, lambda: get_session(settings.spark, slots=slots))
     return replace(settings, stream=replace(stream, mode=mode))
 
 

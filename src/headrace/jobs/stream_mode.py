@@ -12,18 +12,16 @@ from headrace.runtime.flow.sources import with_splits
 from headrace.spark.flow.run import driver_host, slots_needed
 from headrace.spark.flow.self_test import why_not_real_time
 from headrace.spark.session import Session, task_slots
-from headrace.spark.stream import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
+from headrace.spark.stream import MICRO_BATCH, REAL_TIME, StreamSettings
 
 
 def choose_mode(
     plan: PhysicalPlan, settings: StreamSettings, session: Callable[[], Session]
 ) -> str:
-    """The mode that was asked for, or the best one that can be had, with a line that says why.
+    """The best mode that can be had, with a line that says why.
 
     `session` gives Spark, with as many slots as real time needs if they can be had.
     """
-    if settings.mode != AUTO:
-        return settings.mode
     why_not = why_not_by_plan(plan, settings) or _why_not_by_spark(session(), plan)
     if why_not is None:
         _say("in real time: its sources and its checkpoints can flow, and Spark has the slots")

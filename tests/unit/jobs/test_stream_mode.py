@@ -38,15 +38,6 @@ def watched(folder: Path) -> PhysicalPlan:
     return planned(lines.monitor_continuously(Duration.of_seconds(1)).build())
 
 
-def test_what_was_asked_for_is_not_questioned():
-    for mode in (REAL_TIME, MICRO_BATCH):
-        assert choose_mode(numbers(), StreamSettings(mode=mode), _no_session) == mode
-
-
-def _no_session() -> Any:
-    raise AssertionError("Spark is not needed to know that")
-
-
 def test_checkpoints_must_be_on_mounted_folders():
     far = StreamSettings(mode=AUTO, checkpoint_dir="hdfs://somewhere/checkpoints")
     assert "hdfs://somewhere/checkpoints" in (why_not_by_plan(numbers(), far) or "")
