@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.flow.splits import SplitReach
 from headrace.spark.admission import Admission
 
 
 @dataclass(frozen=True, slots=True)
 class SplitLag:
-    """One split when the last micro-batch was planned; what that one read counts as read."""
+    """One split: in real time about a second ago, else when the last micro-batch was planned; what
+    that one read counts as read."""
 
     position: Any
     available: Any
@@ -21,7 +23,7 @@ class SplitLag:
 
 @dataclass(frozen=True, slots=True)
 class SourceLag:
-    """One source, when the last micro-batch was planned."""
+    """One source: in real time about a second ago, else when the last micro-batch was planned."""
 
     name: str
     splits: dict[str, SplitLag]
@@ -55,4 +57,20 @@ def source_lags(plan: PhysicalPlan, admission: Admission) -> dict[str, SourceLag
             limit=admission.limits.get(vertex.id),
             last_batch_ms=admission.last_batch_ms,
         )  # fmt: skip
+    return found
+
+
+def flowing_lags(
+    plan: PhysicalPlan, reach: dict[tuple[int, int], dict[str, SplitReach]]
+) -> dict[str, SourceLag]:
+    """The lag of each source by its uid, by what its tasks say; `reach`: by source and task."""
+    found = {}
+    for vertex in plan.sources:
+        told = [splits for (source, _), splits in reach.items() if source == vertex.id]
+        splits = {id: SplitLag(split.position, split.available, split.behind)
+                  for each in told for id, split in each.items()}  # fmt: skip
+        counts = [split.behind for split in splits.values()]
+        behind = sum(count for count in counts if count is not None)
+        known = bool(told) and None not in counts
+        found[vertex.uid] = SourceLag(vertex.name, splits, behind if known else None, None, None)
     return found

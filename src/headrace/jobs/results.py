@@ -19,6 +19,8 @@ from headrace.operators.sinks import PrintOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.flow.level import LOAD
 from headrace.runtime.flow.load import Spent
+from headrace.runtime.flow.splits import SplitReach
+from headrace.runtime.flow.task import REACH
 from headrace.runtime.level_task import COUNTS, PROGRESS, WRITTEN
 
 Item = tuple[int, int, str, Any]
@@ -66,6 +68,8 @@ class JobResults:
         self.commits = self._commits(plan, journal or CommitJournal(None))
         self._written: list[Any] = []
         self._counts: dict[tuple[int, int], Counts] = {}
+        self.reach: dict[tuple[int, int], dict[str, SplitReach]] = {}
+        """In real time: by source and task, how far the splits have come that it reads."""
         self.batches = 0
         self.board = WatermarkBoard(plan)
 
@@ -117,6 +121,8 @@ class JobResults:
                 known.note_load(payload.get(LOAD))
             elif kind == PROGRESS:
                 self.board.take_in(vertex, payload)
+            elif kind == REACH:
+                self.reach[vertex, subtask] = payload
             elif kind == WRITTEN:
                 self._written.append(payload)
         return committables

@@ -17,7 +17,7 @@ from headrace.jobs.checkpoint_watch import CheckpointWatch
 from headrace.jobs.checkpoints import CheckpointHistory
 from headrace.jobs.failover import ExceptionHistory, run_with_restarts
 from headrace.jobs.journal import CommitJournal
-from headrace.jobs.lag import SourceLag, source_lags
+from headrace.jobs.lag import SourceLag, flowing_lags, source_lags
 from headrace.jobs.restart import RestartStrategy
 from headrace.jobs.results import JobResults
 from headrace.plan.physical import PhysicalPlan
@@ -202,9 +202,9 @@ class StreamJob:
         """How far the sources are behind what could be read, by uid."""
         self._begun.wait(timeout=60)
         attempt = self._attempt
-        if not isinstance(attempt, StreamRun):
-            return {}
-        return source_lags(self._opened.plan, attempt.admission)
+        if isinstance(attempt, StreamRun):
+            return source_lags(self._opened.plan, attempt.admission)
+        return flowing_lags(self._opened.plan, self._results.reach)
 
     def stop(self) -> None:
         """End it where it is."""

@@ -228,13 +228,11 @@ class _Member:
         network = self._network
         level = network.level_task(self._id, items)
         level.open()
-        positions: Callable[[], Any] = dict
         if self._id.level == 0:
             spec = level.plan.vertices[network.sources[self._id.number][0]].source
             assert isinstance(spec, SplitSpec)
             self._splits = Splits(spec.source)
-            positions = self._splits.positions
-        self._task = FlowTask(self._id, level, begin, self, items, positions=positions)
+        self._task = FlowTask(self._id, level, begin, self, items, splits=self._splits)
         in_flight: list[Parcel] = []
         if begin.state is not None:
             read = network.disk.files.__getitem__

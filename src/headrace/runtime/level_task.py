@@ -80,7 +80,7 @@ class LevelTask:
         )
         self._clocks: MapState[str, int] = self._engine_map(CLOCKS)
         members = plan.at(level) if source is None else fed_by(plan, source)
-        self._source = source
+        self.source = source
         self._shared = _fed_by_others(plan, source)
         self.tasks = {vertex.id: self._vertex_task(vertex) for vertex in members}
         for task in self.tasks.values():
@@ -165,7 +165,7 @@ class LevelTask:
             return name
         # The splits of two sources may have the same names.
         passing = PASSING if name.startswith(PASSING) else ""
-        return f"{passing}{self._source}:{name.removeprefix(passing)}"
+        return f"{passing}{self.source}:{name.removeprefix(passing)}"
 
     def _timekeepers(self) -> list[VertexTask]:
         return [task for task in self.tasks.values() if task.operator.makes_watermarks]

@@ -16,18 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from headrace.core.source import Split, SplitEnumerator
+from headrace.runtime.flow.splits import SplitReach
 
 _LIMITS = "limits.json"
-
-
-@dataclass(frozen=True, slots=True)
-class SplitReach:
-    """How far a split has been handed over, and how far it could be."""
-
-    position: Any
-    available: Any
-    behind: int | None
-    """About how many records lie between; None where they cannot be counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ import pytest
 
 from headrace.connectors.number_sequence import NumberSequenceSource
 from headrace.core.source import SocketTextSpec, SplitSpec
-from headrace.jobs.lag import SourceLag, SplitLag, source_lags
+from headrace.jobs.lag import SourceLag, SplitLag, flowing_lags, source_lags
+from headrace.runtime.flow.splits import SplitReach, Splits
 from headrace.spark.admission import Admission
-from headrace.spark.admission_notes import SourceReach, SplitReach
+from headrace.spark.admission_notes import SourceReach
 
 
 @pytest.fixture
@@ -64,3 +65,24 @@ def test_what_was_known_stays_known_when_the_notes_are_gone(plan: Any, tmp_path:
     rmtree(tmp_path / "notes")
     assert source_lags(plan, admission)["numbers"] == before
     assert before.records_behind == 0
+
+
+def test_what_tasks_say_in_real_time(plan: Any) -> None:
+    reach = {(3, 0): {"a": SplitReach(10, 30, 20)}, (3, 1): {"b": SplitReach(7, 7, 0)},
+             (5, 0): {"socket": SplitReach(None)}}  # fmt: skip
+    lags = flowing_lags(plan, reach)
+    splits = {"a": SplitLag(10, 30, 20), "b": SplitLag(7, 7, 0)}
+    assert lags["numbers"] == SourceLag("Source: numbers", splits, 20, None, None)
+    assert lags["lines"].records_behind is None
+    assert flowing_lags(plan, {})["numbers"].records_behind is None
+
+
+def test_how_far_a_task_has_read() -> None:
+    splits = Splits(NumberSequenceSource(0, 9))
+    enumerator = NumberSequenceSource(0, 9).create_enumerator()
+    [split] = enumerator.splits()
+    list(splits.assign(((split, enumerator.initial_position(split)),)))
+    [reach] = splits.reach().values()
+    assert reach.behind == 10
+    assert splits.read() is not None
+    assert sum(each.behind or 0 for each in splits.reach().values()) == 0

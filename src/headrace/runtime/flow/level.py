@@ -180,8 +180,8 @@ class FlowingLevel(LevelTask):
         self._report_time(task)
 
     def _channel(self, split: str) -> str:
-        if self._source is not None:
-            return _source_channel(self._source, self.subtask)
+        if self.source is not None:
+            return _source_channel(self.source, self.subtask)
         return super()._channel(split)
 
 

@@ -37,6 +37,17 @@ class _Reading:
     ended: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SplitReach:
+    """How far a split has come."""
+
+    position: Any
+    available: Any = None
+    """Up to where it could be read; None if its reader only knows what comes."""
+    behind: int | None = None
+    """About how many records lie between the two, if that can be counted."""
+
+
 class Splits:
     """Reads the splits of one source that were given to this task, in turns."""
 
@@ -87,6 +98,19 @@ class Splits:
         """From where to read on, for a checkpoint."""
         return {id: (reading.split.info, self._position(reading))
                 for id, reading in self._readings.items()}  # fmt: skip
+
+    def reach(self) -> dict[str, SplitReach]:
+        """How far each split has come that is not at its end."""
+        if isinstance(self._reader, LiveReader):
+            return {reading.split.id: SplitReach(reading.at) for reading in self._going_on}
+        return {reading.split.id: self._reach(reading) for reading in self._going_on}
+
+    def _reach(self, reading: _Reading) -> SplitReach:
+        split = reading.split
+        available = self._enumerator.latest_position(split, reading.at)
+        between = self._enumerator.records_between(split, reading.at, available)
+        behind = None if between is None else max(0, between - reading.read)
+        return SplitReach(self._position(reading), available, behind)
 
     def _position(self, reading: _Reading) -> Any:
         if reading.parts is None or not reading.read:

@@ -25,7 +25,6 @@ from headrace.runtime.flow.messages import (
     Declined,
     DriverItem,
     Ended,
-    Positions,
     Room,
     TaskFigures,
     TaskId,
@@ -36,11 +35,14 @@ from headrace.runtime.flow.messages import (
 from headrace.runtime.flow.output import Output
 from headrace.runtime.flow.parcels import BARRIER, END, KEPT, RECORDS, Barrier, Parcel
 from headrace.runtime.flow.snapshots import Snapshots, Written
+from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.windows import Windows
 from headrace.runtime.level_task import Row
 
 _COUNT_EVERY = 1000
 """Milliseconds after which the driver hears what operators have counted."""
+REACH = "reach"
+"""Kind of a driver item that says how far the splits have come that a task reads."""
 TASK = "task"
 """Among the figures of a checkpoint: how the task took part."""
 _PIECE_S = 0.02
@@ -154,7 +156,7 @@ class FlowTask:
 
     def __init__(
         self, id: TaskId, task: FlowingLevel, begin: Begin, outside: Outside, items: DriverItems,
-        *, positions: Callable[[], Positions] = dict,
+        *, splits: Splits | None = None,
     ):  # fmt: skip
         """`items`: where its operators leave what they have to say to the driver."""
         self.id = id
@@ -163,7 +165,7 @@ class FlowTask:
         self._alignment = begin.alignment
         self._outside = outside
         self._items = items
-        self._positions = positions
+        self._splits = splits
         self._epoch = begin.checkpoint
         """The next checkpoint."""
         plan = task.plan
@@ -382,9 +384,14 @@ class FlowTask:
         now = self.task.clock()
         if now - self._counted >= _COUNT_EVERY:
             self._counted = now
-            news = (*news, *self.task.counts())
+            news = (*news, *self.task.counts(), *self._reach_of_splits())
         if news:
             self._outside.send(Told(self.id, news))
+
+    def _reach_of_splits(self) -> list[DriverItem]:
+        if self._splits is None or self.task.source is None:
+            return []
+        return [(self.task.source, self.task.subtask, REACH, self._splits.reach())]
 
     def checkpoint(self, number: int, *, is_exact: bool = False) -> Iterator[Row]:
         """Of a source task: put a barrier into the stream."""
@@ -456,7 +463,8 @@ class FlowTask:
         items = (*self._items.take_all(), *self.task.counts())
         if self._snapshots is None:
             none = {"union": False, "bytes": 0, "operators": {}}
-            return TaskPart(positions=self._positions(), items=items), [], none
+            positions = {} if self._splits is None else self._splits.positions()
+            return TaskPart(positions=positions, items=items), [], none
         files, written, figures = self._snapshots.take(number)
         return TaskPart(files, items=items), written, figures
 

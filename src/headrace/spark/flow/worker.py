@@ -32,7 +32,6 @@ from headrace.runtime.flow.messages import (
     Hello,
     Hold,
     NoMoreSplits,
-    Positions,
     Ready,
     Room,
     TaskId,
@@ -192,7 +191,7 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
             spec = level.plan.vertices[vertex].source
             assert isinstance(spec, SplitSpec)
             splits = Splits(spec.source)
-            task = at_work.flow_task(id, level, positions=splits.positions)
+            task = at_work.flow_task(id, level, splits=splits)
             with abandoned_on_failure(level):
                 yield from _as_arrow(_read(at_work, task, splits, vertex), task, at_work.link)
 
@@ -298,11 +297,11 @@ class _AtWork:
         self._outside = _Outside(link, plan.state)
 
     def flow_task(
-        self, id: TaskId, level: FlowingLevel, *, positions: Callable[[], Positions] = dict,
+        self, id: TaskId, level: FlowingLevel, *, splits: Splits | None = None,
         in_flight: list[Parcel] | None = None,
     ) -> FlowTask:  # fmt: skip
         """The task, its operators open; the driver knows of it."""
-        task = FlowTask(id, level, self.begin, self._outside, self.items, positions=positions)
+        task = FlowTask(id, level, self.begin, self._outside, self.items, splits=splits)
         task.open(in_flight)
         self.link.send(Ready(id, level.has_union_state))
         return task
