@@ -78,11 +78,11 @@ def test_what_tasks_say_in_real_time(plan: Any) -> None:
 
 
 def test_how_far_a_task_has_read() -> None:
-    splits = Splits(NumberSequenceSource(0, 9))
-    enumerator = NumberSequenceSource(0, 9).create_enumerator()
-    [split] = enumerator.splits()
-    list(splits.assign(((split, enumerator.initial_position(split)),)))
-    [reach] = splits.reach().values()
-    assert reach.behind == 10
-    assert splits.read() is not None
+    source = NumberSequenceSource(0, 9)
+    splits, enumerator = Splits(source), source.create_enumerator()
+    list(splits.assign(tuple((split, enumerator.initial_position(split))
+                             for split in enumerator.splits())))  # fmt: skip
+    assert sum(each.behind or 0 for each in splits.reach().values()) == 10
+    while splits.read() is not None:
+        pass
     assert sum(each.behind or 0 for each in splits.reach().values()) == 0
