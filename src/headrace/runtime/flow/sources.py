@@ -12,6 +12,10 @@ from headrace.runtime.line_ranges import WatchedLines
 from headrace.runtime.socket_lines import SocketLines
 
 
+_TO_READ = "Check the path; a relative one starts at the folder you run in."
+_TO_WATCH = "Create it before the job starts; files put there later are read as they come."
+
+
 def with_splits(plan: PhysicalPlan) -> PhysicalPlan:
     """The plan with connections and watched folders as sources with splits."""
     vertices = {id: replace(vertex, source=_in_splits(vertex)) if vertex.source else vertex
@@ -24,8 +28,12 @@ def _in_splits(vertex: Vertex) -> SourceSpec | None:
         case SocketTextSpec(host=host, port=port):
             return SplitSpec(SocketLines(host, port))
         case TextFilesSpec(paths=[path], watch=True, decode=decode) if _is_local(path):
-            _require_folder(vertex, path)
+            _require(vertex, path, _TO_WATCH)
             return SplitSpec(WatchedLines(path, decode))
+        case TextFilesSpec(paths=paths, watch=False) as files:
+            for path in filter(_is_local, paths):
+                _require(vertex, path, _TO_READ)
+            return files
         case other:
             return other
 
@@ -34,9 +42,9 @@ def _is_local(path: str) -> bool:
     return "://" not in path.removeprefix("file://")
 
 
-def _require_folder(vertex: Vertex, path: str) -> None:
+def _require(vertex: Vertex, path: str, hint: str) -> None:
     if not Path(path.removeprefix("file://")).exists():
         raise SourceUnavailable(
             f"{vertex.name!r}: there is no file or folder {path}", origin=vertex.origin,
-            hint="Create it before the job starts; files put there later are read as they come.",
+            hint=hint,
         )  # fmt: skip

@@ -43,7 +43,7 @@ from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.task import DriverItems, FlowTask
 from headrace.runtime.level_task import Row
 from headrace.spark.arrow_rows import slot_and_blob
-from headrace.spark.failures import WorkerFailure, reported
+from headrace.spark.failures import Reporting, WorkerFailure, reported
 from headrace.spark.file_store import LocalStore
 from headrace.spark.flow.channel import Address, Link, leave_process
 from headrace.spark.savepoints.restore import TakenOver
@@ -188,9 +188,10 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
         with _begun(plan, id, clock) as at_work:
             vertex, subtask = plan.sources[id.number]
             level = _level_task(plan, 0, subtask, at_work.items, source=vertex)
-            spec = level.plan.vertices[vertex].source
-            assert isinstance(spec, SplitSpec)
-            splits = Splits(spec.source)
+            source = level.plan.vertices[vertex]
+            at_work.reporting.speaks_of(source.name, source.uid)
+            assert isinstance(source.source, SplitSpec)
+            splits = Splits(source.source.source)
             task = at_work.flow_task(id, level, splits=splits)
             with abandoned_on_failure(level):
                 yield from _as_arrow(_read(at_work, task, splits, vertex), task, at_work.link)
@@ -288,8 +289,11 @@ def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:
 class _AtWork:
     """What a task has around it while it runs: the driver, its input, its files."""
 
-    def __init__(self, plan: FlowPlan, link: Link, inbox: Inbox, begin: Begin):
+    def __init__(
+        self, plan: FlowPlan, link: Link, inbox: Inbox, begin: Begin, reporting: Reporting
+    ):
         self.plan = plan
+        self.reporting = reporting
         self.link = link
         self.begin = begin
         self.items = DriverItems(checkpoints=plan.checkpoints)
@@ -345,12 +349,12 @@ def _begun(plan: FlowPlan, id: TaskId, rows: Iterator[pa.RecordBatch]) -> Iterat
     inbox: Inbox = queue.SimpleQueue()
     link = Link(plan.address, Hello(id, os.getpid()), inbox.put)
     try:
-        with reported():
+        with reported() as reporting:
             begin = inbox.get()
             threading.Thread(
                 target=_drain, args=(rows, inbox, link), daemon=True, name="headrace-rows"
             ).start()
-            yield _AtWork(plan, link, inbox, begin)
+            yield _AtWork(plan, link, inbox, begin, reporting)
     except GeneratorExit:
         raise
     except BaseException as error:
