@@ -11,7 +11,6 @@ from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.line_ranges import WatchedLines
 from headrace.runtime.socket_lines import SocketLines
 
-
 _TO_READ = "Check the path; a relative one starts at the folder you run in."
 _TO_WATCH = "Create it before the job starts; files put there later are read as they come."
 
