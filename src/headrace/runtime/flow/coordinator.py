@@ -192,13 +192,13 @@ class Coordinator:
         self._unclaimed.setdefault(pending.number, {}).update(own)
         del self._pending[pending.number]
 
-    def decline(self, number: int, now: float) -> bool:
+    def decline(self, number: int, now: float, reason: str = "was given up") -> bool:
         """A checkpoint comes to nothing; says whether it was under way."""
         pending = self._pending.get(number)
         if pending is None:
             return False
         self._set_aside(pending)
-        self._count_failure()
+        self._count_failure(reason)
         return True
 
     def expire(self, now: float) -> list[int]:
@@ -207,10 +207,14 @@ class Coordinator:
         late = [number for number, pending in self._pending.items() if now - pending.begun >= limit]
         for number in late:
             self._set_aside(self._pending[number])
-            self._count_failure()
+            self._count_failure(f"took longer than {limit:g} s")
         return late
 
-    def _count_failure(self) -> None:
+    def _count_failure(self, reason: str) -> None:
         self._failures += 1
-        if self._failures > self._settings.tolerable_failures:
-            raise TooManyFailures(f"{self._failures} checkpoints in a row have failed")
+        tolerable = self._settings.tolerable_failures
+        if self._failures > tolerable:
+            what = "a checkpoint"
+            if self._failures > 1:
+                what = f"{self._failures} checkpoints in a row have failed: the last one"
+            raise TooManyFailures(f"{what} {reason}, and {tolerable} are tolerated")

@@ -354,7 +354,7 @@ class FlowTask:
         self._release()
 
     def _decline(self, number: int) -> None:
-        self._outside.send(Declined(self.id, number, "a later barrier came first"))
+        self._outside.send(Declined(self.id, number, "was overtaken by a later one"))
 
     def _release(self) -> None:
         """Go on with those that are ahead, until the next barrier."""

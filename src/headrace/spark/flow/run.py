@@ -109,7 +109,11 @@ class FlowRun:
             self._query = self._start()
             self._watch()
         except TooManyFailures as error:
-            raise JobFailed(str(error)) from None
+            raise JobFailed(
+                str(error), hint="Raise execution.checkpointing.timeout or "
+                "execution.checkpointing.tolerable-failed-checkpoints; where records wait for a "
+                "slow function, execution.checkpointing.unaligned.enabled lets barriers overtake them.",
+            ) from None  # fmt: skip
         except Exception as error:
             raise self._failure or from_spark(error) from None
         finally:
