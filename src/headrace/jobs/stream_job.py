@@ -262,8 +262,10 @@ class StreamJob:
 
     def _require_checkpoint(self) -> None:
         attempt = self._at_first_checkpoint()
-        if isinstance(attempt, FlowRun) and attempt.last is None:
-            attempt.checkpoint(_SAVED_WITHIN)
+        if isinstance(attempt, FlowRun):
+            only_asked_for = self._settings.checkpoints.interval is None
+            if attempt.last is None or only_asked_for:
+                attempt.checkpoint(_SAVED_WITHIN)
 
     def _wait_for_end(self) -> StreamRun | FlowRun:
         """The attempt that has seen the end; one that fails meanwhile is followed by another."""

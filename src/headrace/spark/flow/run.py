@@ -112,7 +112,8 @@ class FlowRun:
             raise JobFailed(
                 str(error), hint="Raise execution.checkpointing.timeout or "
                 "execution.checkpointing.tolerable-failed-checkpoints; where records wait for a "
-                "slow function, execution.checkpointing.unaligned.enabled lets barriers overtake them.",
+                "slow function, execution.checkpointing.unaligned.enabled lets barriers overtake "
+                "them.",
             ) from None  # fmt: skip
         except Exception as error:
             raise self._failure or from_spark(error) from None
