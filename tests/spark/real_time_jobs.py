@@ -163,6 +163,9 @@ def saved(folder: Path) -> dict[str, Any]:
     env = environment(folder, REAL_TIME)
     build(env, folder, Ticking(None))
     client = env.execute_async("saved")
+    counts = [client.query_state("once", "count", key) for key in range(KEYS)]
+    asked = {"by key": sum(count or 0 for count in counts),
+             "all": sum(row.value for row in client.state("once", "count").collect())}  # fmt: skip
     aside = client.trigger_savepoint(str(folder / "savepoints")).result()
     stopped = client.stop_with_savepoint(False, str(folder / "savepoints")).result()
     before = is_exact(folder)
@@ -174,6 +177,7 @@ def saved(folder: Path) -> dict[str, Any]:
     return {
         "flowed": flowed(folder),
         "aside": Path(aside).name,
+        "asked": asked,
         "before": before,
         "after": is_exact(folder),
     }

@@ -78,6 +78,7 @@ def test_savepoints(results):
     found = results["saved"]
     assert found["flowed"]
     assert found["aside"].startswith("savepoint-")
+    assert 0 < found["asked"]["by key"] <= found["asked"]["all"]
     assert found["before"]["once exact"]
     assert found["before"]["twice exact"]
     assert found["after"]["once exact"]

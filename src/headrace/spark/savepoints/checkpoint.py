@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col
+from pyspark.sql.functions import col, lit
 
 from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan
@@ -20,6 +20,7 @@ from headrace.spark.flow.checkpoint_files import (
 from headrace.spark.flow.state_entries import entries_of
 from headrace.spark.savepoints.metadata import described_operators
 from headrace.spark.slot_log import STATE
+from headrace.spark.slots import slot_labels
 
 PLAN = "plan.json"
 POSITIONS = "positions.json"
@@ -81,6 +82,11 @@ class Checkpoint:
             col("user_map_key.entry").alias("entry"),
             col("user_map_value.blob").alias("blob"),
         )
+
+    def entries_of(self, level: int, slot: int) -> DataFrame:
+        """The state of one slot."""
+        label = slot if self._flowing is not None else slot_labels(self.parallelism)[slot]
+        return self.entries(level).filter(col("label") == lit(label))
 
     def positions(self) -> dict[str, Any]:
         """Where each source stood after the batch, by its uid."""

@@ -25,7 +25,6 @@ from headrace.spark.savepoints.outside import at_last_checkpoint
 from headrace.spark.savepoints.unload import pieces
 from headrace.spark.savepoints.writer import rows_in, states_in
 from headrace.spark.slot_log import HEAD
-from headrace.spark.slots import slot_labels
 from headrace.spark.worker import ArrowFunction
 
 _CHOSEN_FIRST = (KEYED, WINDOW, BROADCAST)
@@ -40,8 +39,7 @@ def query_key(spark: SparkSession, run: FileStore, uid: str, name: str, key: Any
         slots, limit = checkpoint.parallelism, operator["max_parallelism"]
         group = key_group(key, limit)
         slot = subtask_of(group, min(operator["parallelism"], slots), limit)
-        entries = checkpoint.entries(operator["level"])
-        mine = entries.filter(col("label") == lit(slot_labels(slots)[slot])).repartition(1)
+        mine = checkpoint.entries_of(operator["level"], slot).repartition(1)
         ordered = mine.sortWithinPartitions("entry").select("entry", "blob")
         [row] = ordered.mapInArrow(_look_up(uid, name, key), "found binary").collect()
         return pickle.loads(bytes(row.found))
