@@ -14,6 +14,7 @@ from pathlib import Path
 from bench.engines import Engine, headrace, pyflink
 from compare.themes import THEMES
 from compare.verdict import (
+    MORE_TO_DO,
     RECORDED,
     Difference,
     differences,
@@ -45,30 +46,33 @@ def main(*words: str) -> int:
 
 
 def run_themes(engine: Engine, folder: Path, themes: list[str], *options: str) -> None:
-    """Run themes on an engine, in one process; each leaves a file in the folder."""
+    """Run themes on an engine; each leaves a file in the folder."""
     engine.check()
     command = [*engine.command, str(RUNNER), str(folder), *options, *themes]
     log = folder / "log"
-    with log.open("wb") as sink:
-        done = subprocess.run(
-            command,
-            stdout=sink,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=engine.environment(),
-            check=False,
-        )
-    if done.returncode != 0:
+    status = MORE_TO_DO
+    while status == MORE_TO_DO:
+        with log.open("ab") as sink:
+            done = subprocess.run(
+                command,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env=engine.environment(),
+                check=False,
+            )
+        status = done.returncode
+    if status != 0:
         raise SystemExit(f"{engine.name} failed:\n{log.read_text(errors='replace')[-4000:]}")
 
 
 def _record(themes: list[str], only: list[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="compare-") as folder:
-        run_themes(pyflink("process"), Path(folder), themes, *only)
-        for theme in themes:
+        for theme in themes:  # each in a process of its own: Flink's wears out
+            run_themes(pyflink("process"), Path(folder), [theme], *only)
             outcomes = read_outcomes(Path(folder) / f"{theme}.jsonl")
             file = RECORDED / f"{theme}.jsonl"
-            before = read_outcomes(file) if only and file.exists() else {}
+            before = read_outcomes(file) if only else {}
             record({**before, **outcomes}, file)
 
 

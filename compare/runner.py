@@ -1,7 +1,9 @@
 """Runs themes on the engine that `pyflink` means here.
 
 `runner.py FOLDER [--core] [--only=CASES] THEME ...`: each theme becomes a file of JSON lines in the
-folder, one line for each case.
+folder, one line for each case; cases that it has already are not run. What a case without an end
+leaves behind goes on and takes from others what they need: so it is the last one of its process,
+whose exit status says that there is more to do.
 """
 
 from __future__ import annotations
@@ -27,13 +29,16 @@ from compare.case import Case, Outcome, Session  # noqa: E402
 from compare.describing import describe_error  # noqa: E402
 from compare.peer_cluster import shared_cluster  # noqa: E402
 from compare.themes import cases_of  # noqa: E402
+from compare.verdict import ENDLESS, MORE_TO_DO, RECORDED, read_outcomes  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ONLY = "--only="
-SECONDS = int(os.environ.get("COMPARE_SECONDS", "120"))
+SECONDS = int(os.environ.get("COMPARE_SECONDS", "600"))
 """A case that takes longer is taken for endless."""
+_KNOWN_ENDLESS_SECONDS = 60
+"""So it is sooner if it had no end the last time."""
 
 
 class Endless(BaseException):
@@ -55,23 +60,32 @@ def main(folder: str, *words: str) -> None:
 
 
 def _run_cases(cases: Iterable[Case], file: Path, settings: dict[str, str]) -> None:
-    with file.open("w", encoding="utf-8") as lines:
+    known = read_outcomes(RECORDED / file.name)
+    done = read_outcomes(file)
+    with file.open("a", encoding="utf-8") as lines:
         for case in cases:
+            if case.name in done:
+                continue
             start = time.monotonic()
-            line = {"case": case.name, **_run_case(case, settings)}
+            was_endless = known.get(case.name) == ENDLESS
+            seconds = _KNOWN_ENDLESS_SECONDS if was_endless else SECONDS
+            line = {"case": case.name, **_run_case(case, settings, seconds)}
             line["seconds"] = round(time.monotonic() - start, 1)
             lines.write(json.dumps(line, ensure_ascii=False) + "\n")
             lines.flush()
+            if line["outcome"] == ENDLESS:
+                sys.stdout.flush()
+                os._exit(MORE_TO_DO)
 
 
-def _run_case(case: Case, settings: dict[str, str]) -> dict[str, Any]:
+def _run_case(case: Case, settings: dict[str, str], seconds: int) -> dict[str, Any]:
     session = Session(settings)
     said = ""
     try:
-        with _at_most(SECONDS):
+        with _at_most(seconds):
             outcome: Outcome = case.run(session)
     except Endless:
-        outcome = {"endless": "yes"}
+        outcome = dict(ENDLESS)
     except Exception as error:
         outcome = {"refused": session.stage}
         if name := describe_error(error):
@@ -99,4 +113,4 @@ def _at_most(seconds: int) -> Iterator[None]:
 if __name__ == "__main__":
     main(*sys.argv[1:])
     sys.stdout.flush()
-    os._exit(0)  # what an endless case left behind must not hold the process
+    os._exit(0)  # no thread of an engine's must hold the process

@@ -15,6 +15,10 @@ HERE = Path(__file__).parent
 RECORDED = HERE / "recorded"
 KNOWN = HERE / "differences.toml"
 ABSENT = "(not there)"
+ENDLESS = {"endless": "yes"}
+"""The outcome of a case that was given up."""
+MORE_TO_DO = 75
+"""The exit status of a run that another one is to go on with."""
 _PRECISION = re.compile(r"TimestampType\(\d, ")
 
 Outcomes = Mapping[str, Mapping[str, Any]]
@@ -49,7 +53,9 @@ def read_known() -> list[Known]:
 
 
 def read_outcomes(file: Path) -> dict[str, dict[str, Any]]:
-    """The outcomes of a theme."""
+    """The outcomes of a theme; none if there is no such file."""
+    if not file.exists():
+        return {}
     lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     return {line["case"]: line["outcome"] for line in lines}
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from bench.engines import Engine
+from compare.__main__ import run_themes
 from compare.case import final_rows
 from compare.describing import describe
 from compare.themes import THEMES, cases_of
 from compare.verdict import (
+    ENDLESS,
+    MORE_TO_DO,
     RECORDED,
     Difference,
     Known,
@@ -113,3 +119,37 @@ def test_the_precision_of_a_column_of_timestamps_is_not_compared_since_pyflink_d
     theirs = {"c": {"columns": ["t TimestampType(3, true)"], "type": "TimestampType(3, true)"}}
     ours = {"c": {"columns": ["t TimestampType(6, true)"], "type": "TimestampType(6, true)"}}
     assert [found.place for found in differences("t", theirs, ours)] == ["t: c / type"]
+
+
+def test_after_a_case_without_an_end_another_process_goes_on(tmp_path):
+    engine = tmp_path / "engine"
+    engine.write_text(
+        "#!/bin/sh\n"  # the runner, the folder, the themes: it leaves a line, and goes on twice
+        'echo "$3" >> "$2/lives"\n'
+        f'[ "$(wc -l < "$2/lives")" -ge 3 ] || exit {MORE_TO_DO}\n'
+    )
+    engine.chmod(0o755)
+    run_themes(Engine(name="any", command=(str(engine),)), tmp_path, ["joins"])
+    assert (tmp_path / "lives").read_text().split() == ["joins"] * 3
+
+
+def test_a_case_without_an_end_ends_its_process(tmp_path):
+    """And the next process leaves it out."""
+    script = (
+        "import sys; sys.argv = ['runner.py']\n"
+        "from headrace import shim; shim.install()\n"
+        "from pathlib import Path\n"
+        "from compare import runner\n"
+        "from compare.case import Case\n"
+        "def endless(session):\n"
+        "    while True: pass\n"
+        "cases = [Case('one', lambda session: {'a': 1}), Case('two', endless),\n"
+        "         Case('three', lambda session: {'b': 2})]\n"
+        "runner.SECONDS = 1\n"
+        f"runner._run_cases(cases, Path({str(tmp_path / 'theme.jsonl')!r}), {{}})\n"
+    )
+    statuses = [subprocess.run([sys.executable, "-c", script], check=False).returncode
+                for _ in range(2)]  # fmt: skip
+    assert statuses == [MORE_TO_DO, 0]
+    assert list(read_outcomes(tmp_path / "theme.jsonl")) == ["one", "two", "three"]
+    assert read_outcomes(tmp_path / "theme.jsonl")["two"] == ENDLESS
