@@ -63,6 +63,7 @@ docs: setup ## Write the pages of docs/ that are generated
 pictures: setup ## Draw the pictures of docs/
 	@$(PY) docs/pictures/draw_windows.py
 	@$(PY) docs/pictures/draw_patterns.py
+	@$(PY) docs/pictures/draw_barriers.py
 
 setup: $(STAMP) ## Make .venv and install headrace in it, when pyproject.toml changed
 

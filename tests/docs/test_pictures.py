@@ -15,7 +15,11 @@ PICTURES = DOCS / "pictures"
 
 @pytest.mark.parametrize(
     ("script", "folder"),
-    [("draw_windows.py", PICTURES), ("draw_patterns.py", PICTURES / "patterns")],
+    [
+        ("draw_windows.py", PICTURES),
+        ("draw_patterns.py", PICTURES / "patterns"),
+        ("draw_barriers.py", PICTURES / "barriers"),
+    ],
 )
 def test_pictures_are_those_the_code_draws(script, folder, tmp_path):
     """Byte for byte: `make pictures` after a change."""
