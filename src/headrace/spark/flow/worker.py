@@ -53,6 +53,11 @@ from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition
 _LOG = logging.getLogger("headrace")
 _POLL_S = 0.001
 """How long a source task sleeps that found nothing to read."""
+_LONGEST_POLL_S = 0.01
+_POLLS_MORE = 0.02
+"""By which part of a sleep the next one is longer."""
+_REST_S = 0.2
+"""How long a task sleeps that has nothing to wait for: then it looks whether files are written."""
 _BLOCKED_S = 0.05
 """How long a task sleeps that waits for room at others, if nobody tells it of any."""
 _BUFFER_S = 0.005
@@ -143,7 +148,7 @@ class _Waker:
         if self._flush_at is None and self._buffer != -1:
             self._flush_at = max(time.monotonic(), self._flushed + self._pause)
 
-    def wait(self) -> float | None:
+    def wait(self) -> float:
         """Seconds until something is due."""
         if self._task.is_blocked:
             return _BLOCKED_S
@@ -152,7 +157,7 @@ class _Waker:
                if at is not None]  # fmt: skip
         timers = (self._task.task.next_processing_time(), self._task.overtakes_at)
         due += [(at - wall_clock()) / 1000 for at in timers if at is not None]
-        return max(0.0, min(due)) if due else None
+        return max(0.0, min((_REST_S, *due)))
 
     def do_what_is_due(self) -> Iterator[Row]:
         """Move time on, fire timers, let go of what waits."""
@@ -202,15 +207,20 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
 def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
     waker = _Waker(at_work.plan, task)
     stopped = False
+    poll = _POLL_S
     while True:
         at_work.check(task)
-        may_read = not (task.ended or stopped or task.is_blocked)
-        batch = splits.read() if may_read else None
-        if batch is not None:
-            yield from task.feed(vertex, batch)
-            waker.wrote()
-        pause = _BLOCKED_S if task.is_blocked else _POLL_S
-        message = at_work.next_message(0 if batch is not None else pause, task=task)
+        pause = _BLOCKED_S if task.is_blocked else _REST_S
+        if not (task.ended or stopped or task.is_blocked):
+            batch = splits.read()
+            if batch is None:
+                pause = poll
+                poll = min(poll * (1 + _POLLS_MORE), _LONGEST_POLL_S)
+            else:
+                pause, poll = 0.0, _POLL_S
+                yield from task.feed(vertex, batch)
+                waker.wrote()
+        message = at_work.next_message(pause, task=task)
         if isinstance(message, Trigger) and not task.ended:
             reach("barrier-injected", message.checkpoint)
             yield from task.checkpoint(message.checkpoint, is_exact=message.is_exact)
@@ -270,7 +280,7 @@ def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:
     waker = _Waker(at_work.plan, task)
     while True:
         at_work.check(task)
-        message = at_work.next_message(0 if task.has_work else waker.wait(), task=task)
+        message = at_work.next_message(_pause(task, waker), task=task)
         while message is not _EMPTY:  # all that is here, so that a barrier need not wait its turn
             if isinstance(message, bytes):
                 yield from task.arrive(message)
@@ -284,6 +294,13 @@ def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:
             waker.wrote()
         if not task.ended:
             yield from waker.do_what_is_due()
+
+
+def _pause(task: FlowTask, waker: _Waker) -> float:
+    """How long to wait for others."""
+    if task.ended:
+        return _REST_S
+    return 0.0 if task.has_work else waker.wait()
 
 
 class _AtWork:
@@ -316,7 +333,7 @@ class _AtWork:
             _leave(task)
         self._outside.check()
 
-    def next_message(self, wait: float | None = 0, *, task: FlowTask | None = None) -> Any:
+    def next_message(self, wait: float = 0, *, task: FlowTask | None = None) -> Any:
         """A row of another task or a word of the driver, if there is one before the time is up.
 
         `task`: who waits, if somebody does.
