@@ -123,9 +123,20 @@ def run(
     folder: Path, batches: int, timeout: float = 240, **environ: str
 ) -> subprocess.CompletedProcess[str]:
     """One life of the program, in a session of its own."""
-    return subprocess.run(
+    process = begin(folder, batches, **environ)
+    try:
+        out, messages = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return subprocess.CompletedProcess(process.args, process.returncode, out, messages)
+
+
+def begin(folder: Path, batches: int, **environ: str) -> subprocess.Popen[str]:
+    """The program, in a session of its own."""
+    return subprocess.Popen(
         [sys.executable, "-m", "tests.spark.kill_jobs", str(folder), str(batches)], cwd=ROOT,
-        text=True, timeout=timeout, capture_output=True, start_new_session=True, check=False,
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         env={**os.environ, "HEADRACE_PARALLELISM": "1", **environ},
     )  # fmt: skip
 

@@ -7,13 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.spark.kill_jobs import check_nothing_wrong_yet, check_output, prepared, run
+from tests.spark.conftest import wait_until
+from tests.spark.kill_jobs import begin, check_nothing_wrong_yet, check_output, prepared, run
 from tests.spark.real_time_jobs import JOBS
 
 pytestmark = pytest.mark.timeout(700)
@@ -122,3 +124,36 @@ def test_killed_at_every_step_the_output_is_exact(tmp_path: Path, job, points):
     ended = run(folder, batches, **job)
     assert ended.returncode == 0, ended.stderr[-3000:]
     check_output(folder, batches)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", ["metadata.before@6", "sink-commit.before@6"])
+def test_a_driver_that_wakes_up_late_changes_nothing(tmp_path: Path, point: str):
+    """All its processes stand still at a step of a checkpoint, until its successor has ended."""
+    folder, batches, mark = prepared(tmp_path / "job"), 60, tmp_path / "stopped"
+    late = begin(
+        folder, batches, **REAL_TIME, HEADRACE_CRASH_AT=point, HEADRACE_CRASH_MARK=str(mark),
+        HEADRACE_CRASH_SIGNAL="SIGSTOP",
+    )  # fmt: skip
+    try:
+        wait_until(lambda: Path(f"{mark}.{point}").exists(), 120)
+        successor = run(folder, batches, **REAL_TIME)
+        assert successor.returncode == 0, successor.stderr[-3000:]
+        check_output(folder, batches)
+        _send(late.pid, signal.SIGCONT)
+        _, messages = late.communicate(timeout=120)
+        assert late.returncode != 0
+        assert "started once more meanwhile" in messages
+        check_output(folder, batches)
+    finally:
+        _send(late.pid, signal.SIGKILL)
+        late.communicate()
+
+
+def _send(session: int, what: signal.Signals) -> None:
+    """Send all processes of a session a signal."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(ProcessLookupError, PermissionError):
+                if os.getsid(int(entry.name)) == session:
+                    os.kill(int(entry.name), what)

@@ -4,6 +4,7 @@
     HEADRACE_CRASH_MARK=<file>            <file>.journal.before@3 is made when it happens, so that
                                           it happens once
     HEADRACE_CRASH_WHOM=job | process     everything in the session, or only who comes by
+    HEADRACE_CRASH_SIGNAL=SIGSTOP         not dead, but asleep until somebody wakes it
 
 The planner of a source, a process beside the driver, does not know the number of a micro-batch:
 `offset-log` counts what has been planned, and begun, since the program was started.
@@ -43,7 +44,7 @@ def _nothing(step: str, batch_id: int) -> None:
     """Go on."""
 
 
-def _killer(wanted: str, mark: str, whom: str) -> Callable[[str, int], None]:
+def _killer(wanted: str, mark: str, whom: str, how: signal.Signals) -> Callable[[str, int], None]:
     points = set(wanted.split(","))
 
     def die(step: str, batch_id: int) -> None:
@@ -56,8 +57,8 @@ def _killer(wanted: str, mark: str, whom: str) -> Callable[[str, int], None]:
             return
         for process in _session() if whom == "job" else ():
             with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-        os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(process, how)
+        os.kill(os.getpid(), how)
 
     return die
 
@@ -77,5 +78,6 @@ def _session() -> list[int]:
 _AT = os.environ.get("HEADRACE_CRASH_AT")
 _MARK = os.environ.get("HEADRACE_CRASH_MARK", "")
 _WHOM = os.environ.get("HEADRACE_CRASH_WHOM", "job")
-reach: Callable[[str, int], None] = _nothing if _AT is None else _killer(_AT, _MARK, _WHOM)
+_HOW = signal.Signals[os.environ.get("HEADRACE_CRASH_SIGNAL", "SIGKILL")]
+reach: Callable[[str, int], None] = _nothing if _AT is None else _killer(_AT, _MARK, _WHOM, _HOW)
 """Come by a step of a micro-batch."""

@@ -29,6 +29,7 @@ from headrace.errors import (
 )
 from headrace.jobs.restart import RestartStrategy
 from headrace.origin import Origin
+from headrace.runtime.flow.master import Superseded
 
 HISTORY_SIZE = "web.exception-history-size"
 _DEFAULT_HISTORY_SIZE = 16
@@ -45,6 +46,7 @@ NEVER_HEALS = (
     JobCancelled,
     MissingJava,
     NotSerializable,
+    Superseded,
     Unsupported,
 )
 """What says the same however often the job is tried."""

@@ -136,11 +136,11 @@ class StreamJob:
         if last is not None:
             self._records.checkpoints.restored(last, self._folder.run.uri)
             start = Start(None, start.positions)
-        kind = FlowRun if self._settings.mode == REAL_TIME else StreamRun
-        return kind(
-            self._spark, self._opened.plan, self._opened.shipment, self, self._settings,
-            self._folder, start,
-        )  # fmt: skip
+        job = (self._spark, self._opened.plan, self._opened.shipment, self, self._settings,
+               self._folder, start)  # fmt: skip
+        if self._settings.mode != REAL_TIME:
+            return StreamRun(*job)
+        return FlowRun(*job, self._attempt if isinstance(self._attempt, FlowRun) else None)
 
     def _begin_anew(self) -> None:
         """Go on in a new run: state that all subtasks must see is dealt out when one starts."""

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import CorruptState
+from headrace.jobs.failover import retryable
 from headrace.runtime.declared_state import Declared
 from headrace.runtime.flow.checkpoint import Checkpoint
+from headrace.runtime.flow.master import Superseded
 from headrace.runtime.flow.messages import SlotFiles, StateFile, TaskId
 from headrace.spark.file_store import LocalStore
 from headrace.spark.flow.checkpoint_files import (
@@ -108,3 +110,12 @@ def test_a_damaged_checkpoint_is_named(run):
     run.write("checkpoints/1-1", b"{}")
     with pytest.raises(CorruptState, match="1-1"):
         last_checkpoint(run)
+
+
+def test_who_was_overtaken_by_another_driver_does_not_begin_again(run):
+    first, _ = begin_attempt(run)
+    second, _ = begin_attempt(run, after=first)
+    begin_attempt(run)  # somebody else
+    with pytest.raises(Superseded, match="started once more"):
+        begin_attempt(run, after=second)
+    assert not retryable(Superseded())

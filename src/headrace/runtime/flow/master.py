@@ -39,6 +39,16 @@ from headrace.runtime.level_task import NO_VERTEX, WRITTEN
 _LOG = logging.getLogger("headrace")
 
 
+class Superseded(JobFailed):
+    """Somebody has started the job once more: who was there before must leave it alone."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the job was started once more meanwhile, and this start no longer counts",
+            hint="Nothing is lost: what this one had not completed is done by the other.",
+        )
+
+
 class Listener(Protocol):
     """Whoever wants to know how a job goes on."""
 
@@ -203,9 +213,7 @@ class Master:
         )
         reach("metadata.before", complete.number)
         if not self._store.is_current():
-            raise JobFailed(
-                "the job was started once more meanwhile, and this start no longer counts"
-            )
+            raise Superseded
         self._store.save(checkpoint)
         reach("metadata.after", complete.number)
         self.last = complete.number

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 
 from headrace.errors import CorruptState
 from headrace.runtime.flow.checkpoint import Checkpoint
+from headrace.runtime.flow.master import Superseded
 from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore
 
@@ -89,10 +90,16 @@ def _is_before(file: str, checkpoint: Checkpoint) -> bool:
     return (int(attempt), int(number)) <= (checkpoint.attempt, checkpoint.number)
 
 
-def begin_attempt(run: FileStore) -> tuple[int, Checkpoint | None]:
-    """Begin another attempt: its number, and the checkpoint it goes on from."""
+def begin_attempt(run: FileStore, after: int | None = None) -> tuple[int, Checkpoint | None]:
+    """Begin another attempt: its number, and the checkpoint it goes on from.
+
+    `after`: the attempt before, if it was the same driver's: another driver's may have followed it.
+    """
     last = last_checkpoint(run)
-    number = max(_attempts(run), default=0) + 1
+    before = max(_attempts(run), default=0)
+    if after is not None and before != after:
+        raise Superseded
+    number = before + 1
     began_with = None if last is None else last.name
     run.write(f"{ATTEMPTS}/{number}", dumped({"began_with": began_with}))
     return number, last

@@ -60,8 +60,9 @@ class FlowRun:
 
     def __init__(
         self, spark: SparkSession, plan: PhysicalPlan, shipment: Shipment, listener: Listener,
-        settings: StreamSettings, folder: JobFolder, start: Start,
+        settings: StreamSettings, folder: JobFolder, start: Start, before: FlowRun | None = None,
     ):  # fmt: skip
+        """`before`: the attempt that this one follows, if there was one."""
         self._spark = spark
         self._plan = plan
         self._shipment = shipment
@@ -80,12 +81,14 @@ class FlowRun:
         self._ahead: dict[str, list[str]] = {}
         self._source_tasks = [(vertex.id, number) for vertex in plan.sources
                               for number in range(vertex.parallelism)]  # fmt: skip
-        self._attempt, restored = begin_attempt(self.store)
+        follows = None if before is None or before.store.uri != self.store.uri else before.number
+        number, restored = begin_attempt(self.store, follows)
+        self.number: int = number
         self._server = Server(driver_host(spark), lambda task, said: self._inbox.put((task, said)))
         run, kept = self.store, max(1, settings.retained or 1)
-        self.files = CheckpointFiles(run, self._attempt, kept, lambda: folder.is_in(run))
+        self.files = CheckpointFiles(run, self.number, kept, lambda: folder.is_in(run))
         self._master = Master(
-            plan, self._attempt, restored, settings.checkpoints,
+            plan, self.number, restored, settings.checkpoints,
             self.files, listener, self._server.send, _begun_with(start, plan),
         )  # fmt: skip
 
@@ -133,7 +136,7 @@ class FlowRun:
         if has is not None and has < needed:
             raise _too_few_slots(f"it needs {needed} slots at once, and Spark has {has}")
         self.store.delete("spark")  # what Spark noted of earlier attempts
-        notes = f"{self.store.uri}/spark/{self._attempt}"
+        notes = f"{self.store.uri}/spark/{self.number}"
         return start_query(self._spark, self.lower(), notes)
 
     def lower(self) -> DataFrame:
