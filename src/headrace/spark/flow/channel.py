@@ -27,7 +27,8 @@ from typing import Any
 from headrace.runtime.flow.messages import Hello, Leave, TaskId
 from headrace.runtime.pickling import dumps
 
-_GRACE = 3.0
+_GRACE = 8.0
+"""Seconds after which a task leaves in any case; longer than the driver waits for all of them."""
 HUNG_UP = object()
 """Stands for the end of a connection."""
 
@@ -166,6 +167,8 @@ class Link:
         self._closed = False
         self.over = threading.Event()
         """Set when the attempt is over: whatever else waits in the queue does not matter."""
+        self.cut_off = threading.Event()
+        """Set when Spark has hung up."""
         self.send(hello)
         threading.Thread(target=self._listen, daemon=True, name="headrace-link").start()
 
@@ -187,6 +190,16 @@ class Link:
         self.over.set()
         leave_soon()
         self._put(Leave())
+
+    def leave_with_others(self) -> None:
+        """End the process, once Spark has let go of all tasks.
+
+        The first one that is gone makes Spark hang up on the others: nobody goes before all have
+        said that they write no more.
+        """
+        self.close()
+        self.cut_off.wait(_GRACE)
+        leave_process()
 
     def close(self) -> None:
         self._closed = True

@@ -45,7 +45,7 @@ from headrace.runtime.level_task import Row
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting, WorkerFailure, reported
 from headrace.spark.file_store import LocalStore
-from headrace.spark.flow.channel import Address, Link, leave_process
+from headrace.spark.flow.channel import Address, Link
 from headrace.spark.savepoints.restore import TakenOver
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition, wall_clock
@@ -330,7 +330,7 @@ class _AtWork:
     def check(self, task: FlowTask) -> None:
         """Leave when the attempt is over; fail if a file could not be written."""
         if self.link.over.is_set():
-            _leave(task)
+            _leave(task, self.link)
         self._outside.check()
 
     def next_message(self, wait: float = 0, *, task: FlowTask | None = None) -> Any:
@@ -350,14 +350,14 @@ class _AtWork:
             return _EMPTY
 
 
-def _leave(task: FlowTask) -> None:
+def _leave(task: FlowTask, link: Link) -> None:
     """Close the user's functions, and end the process."""
     if not task.ended:
         try:
             task.task.close()
         except Exception:
             _LOG.warning("a function of task %s could not be closed", task.id, exc_info=True)
-    leave_process()
+    link.leave_with_others()
 
 
 @contextmanager
@@ -379,7 +379,7 @@ def _begun(plan: FlowPlan, id: TaskId, rows: Iterator[pa.RecordBatch]) -> Iterat
         # The driver ends all tasks at once: were Spark to hear of it first, it would hang up on
         # the others while they write, and they would complain.
         if link.over.wait(_PATIENCE):
-            leave_process()
+            link.leave_with_others()
         raise
     finally:
         link.close()
@@ -389,6 +389,7 @@ def _drain(rows: Iterator[pa.RecordBatch], inbox: Inbox, link: Link) -> None:
     with suppress(Exception):  # Spark has hung up: it says itself why
         for blob in _blobs(rows):
             inbox.put(blob)
+    link.cut_off.set()
     link.leave()  # a query ends only when it is stopped, or has failed
 
 
@@ -414,5 +415,5 @@ def _level_task(
 def _as_arrow(rows: Iterator[Row], task: FlowTask, link: Link) -> Iterator[pa.RecordBatch]:
     for slot, blob in rows:
         if link.over.is_set():
-            _leave(task)  # there may be nobody any more who could take it
+            _leave(task, link)  # there may be nobody any more who could take it
         yield slot_and_blob(slot, blob)
