@@ -135,7 +135,7 @@ def to_the_end(folder: Path) -> dict[str, Any]:
 
 def chosen(folder: Path) -> dict[str, Any]:
     """What is to be found out by itself: real time for this job, micro-batches for that."""
-    session = get_session(slots=2)
+    session = get_session(slots=10)
     why_not = why_not_real_time(session, "127.0.0.1", kept_in=folder)
     kept = [json.loads(file.read_text()) for file in folder.glob("real-time-*")]
     env = environment(folder, AUTO)

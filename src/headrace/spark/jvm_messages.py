@@ -118,7 +118,10 @@ class Sieve:
         """Whether it was part of what Java shows of an exception."""
         self._crashed = False
         self._traceback: list[bytes] = []
-        """A traceback of Python's, until it is known whose it is."""
+        """A traceback of Python's, until it is known whose it is; or several, of processes that
+        write at the same time."""
+        self._open = 0
+        """How many of them have not come to their last line."""
         self._spark_speaks = False
         """Whether the traceback that comes next is Spark's own."""
 
@@ -127,6 +130,7 @@ class Sieve:
         if self._traceback:
             self._go_on_with_traceback(line, text)
         elif text.startswith(_TRACEBACK):
+            self._open = 1
             self._traceback.append(line)
         elif self._is_noise(text):
             self._dropped = True
@@ -158,13 +162,25 @@ class Sieve:
 
     def _go_on_with_traceback(self, line: bytes, text: str) -> None:
         self._traceback.append(line)
-        if not text.startswith(" "):
-            self._decide()  # its last line says what was raised
+        if text.startswith(_TRACEBACK):
+            self._open += 1
+        elif not text.startswith(" "):
+            self._open -= 1  # its last line says what was raised
+        if not self._open:
+            self._decide()
 
     def _decide(self) -> None:
         lines, self._traceback = self._traceback, []
-        first = lines[1].decode(errors="replace") if len(lines) > 1 else ""
-        self._dropped = self._spark_speaks or bool(_SPARKS_OWN.match(first))
+        self._dropped = self._spark_speaks or _is_sparks_own(lines)
         self._spark_speaks = self._dropped and self._spark_speaks
         if not self._dropped:
             self._write(b"".join(lines))
+
+
+def _is_sparks_own(lines: list[bytes]) -> bool:
+    """Whether a traceback begins in Spark; of several at once, whether none leaves it."""
+    texts = [line.decode(errors="replace") for line in lines]
+    frames = [text for text in texts if text.lstrip().startswith("File ")]
+    if sum(text.startswith(_TRACEBACK) for text in texts) == 1:
+        frames = frames[:1]
+    return bool(frames) and all(_SPARKS_OWN.match(frame) for frame in frames)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headrace.spark.jvm_messages import Sieve, without_chatter
 
@@ -122,3 +125,38 @@ def test_everything_is_shown_on_request(
     with without_chatter():
         os.write(2, OVERFLOW.encode())
     assert capfd.readouterr().err == OVERFLOW
+
+
+_HUNG_UP = """\
+Traceback (most recent call last):
+  File "/x/site-packages/pyspark/daemon.py", line 264, in manager
+    code = worker(sock, authenticated)
+  File "/x/site-packages/pyspark/daemon.py", line 95, in worker
+    outfile.flush()
+BrokenPipeError: [Errno 32] Broken pipe
+"""
+_USERS = """\
+Traceback (most recent call last):
+  File "/home/ann/job.py", line 3, in <module>
+    1 / 0
+ZeroDivisionError: division by zero
+"""
+
+
+@given(st.integers(2, 4), st.randoms(use_true_random=False))
+def test_tracebacks_that_processes_write_at_the_same_time(count, chance):
+    assert passed_on(_interleaved([_HUNG_UP] * count, chance) + "done\n") == "done\n"
+
+
+@given(st.randoms(use_true_random=False))
+def test_the_users_own_among_them_is_not_lost(chance):
+    text = _interleaved([_HUNG_UP, _USERS, _HUNG_UP], chance)
+    assert "ZeroDivisionError" in passed_on(text)
+
+
+def _interleaved(texts: list[str], chance: random.Random) -> str:
+    waiting = [text.splitlines(keepends=True) for text in texts]
+    found = ""
+    while any(waiting):
+        found += chance.choice([lines for lines in waiting if lines]).pop(0)
+    return found
