@@ -214,7 +214,7 @@ class Slow(Count):
     """Counts, and takes its time."""
 
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Any:
-        time.sleep(0.001)
+        time.sleep(0.0003)
         yield from super().process_element(value, ctx)
 
 
