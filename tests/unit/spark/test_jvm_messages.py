@@ -137,7 +137,7 @@ BrokenPipeError: [Errno 32] Broken pipe
 """
 _USERS = """\
 Traceback (most recent call last):
-  File "/home/ann/job.py", line 3, in <module>
+  File "/srv/jobs/job.py", line 3, in <module>
     1 / 0
 ZeroDivisionError: division by zero
 """
