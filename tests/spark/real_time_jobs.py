@@ -133,6 +133,17 @@ def to_the_end(folder: Path) -> dict[str, Any]:
     return {**is_exact(folder), "flowed": flowed(folder)}
 
 
+def at_least_once(folder: Path) -> dict[str, Any]:
+    """Nobody waits at a barrier, and no record for another: where nothing fails, all is exact."""
+    env = environment(
+        folder, REAL_TIME, execution_checkpointing_mode="AT_LEAST_ONCE",
+        execution_buffer__timeout_interval="0 ms",
+    )  # fmt: skip
+    build(env, folder, Ticking(3000))
+    env.execute("at least once")
+    return is_exact(folder)
+
+
 def chosen(folder: Path) -> dict[str, Any]:
     """What is to be found out by itself: real time for this job, micro-batches for that."""
     session = get_session(slots=10)
@@ -189,6 +200,7 @@ def overtaken(folder: Path) -> dict[str, Any]:
     _wait_for(lambda: _load(client, "twice").busy > 0.9)
     _wait_for(lambda: _load(client, "once").backpressured > 0.3)
     found: dict[str, Any] = {"checkpoints": client.get_checkpoints().to_json()["history"]}
+    found["behind"] = client.get_lag()["ticks"].records_behind
     client.cancel().result()
     try:
         _slow_job(folder, 1).get_job_execution_result().result()
@@ -242,7 +254,10 @@ def _wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-JOBS = {job.__name__: job for job in (to_the_end, chosen, moved_about, saved, overtaken, failing)}
+JOBS = {
+    job.__name__: job
+    for job in (to_the_end, at_least_once, chosen, moved_about, saved, overtaken, failing)
+}
 
 
 def main() -> None:

@@ -57,6 +57,13 @@ def test_a_source_that_ends(results):
     assert found["twice exact"]
 
 
+def test_without_alignment(results):
+    found = results["at_least_once"]
+    assert (found["once"], found["twice"]) == (6000, 6000)
+    assert found["once exact"]
+    assert found["twice exact"]
+
+
 def test_the_mode_is_chosen_with_a_reason(results):
     found = results["chosen"]
     assert found["why not"] is None
@@ -95,6 +102,7 @@ def test_barriers_overtake_what_waits_for_a_slow_function(results):
     assert all(
         entry["tasks"]["twice"]["persisted_data"] <= entry["persisted_data"] for entry in done
     )
+    assert found["behind"] > 0
     assert "the checkpoint is an unaligned one" in found["at another parallelism"]
     assert found["once"] == found["twice"] > 0
     assert found["once exact"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.flow.splits import SplitReach
@@ -11,22 +10,11 @@ from headrace.spark.admission import Admission
 
 
 @dataclass(frozen=True, slots=True)
-class SplitLag:
-    """One split: in real time about a second ago, else when the last micro-batch was planned; what
-    that one read counts as read."""
-
-    position: Any
-    available: Any
-    behind: int | None
-    """About how many records lie between the two; None where they cannot be counted."""
-
-
-@dataclass(frozen=True, slots=True)
 class SourceLag:
     """One source: in real time about a second ago, else when the last micro-batch was planned."""
 
     name: str
-    splits: dict[str, SplitLag]
+    splits: dict[str, SplitReach]
     """By id. Of files and other splits that come and go, those not read to their end."""
     records_behind: int | None
     """Over all splits; None where it cannot be counted, or Spark reads the source itself."""
@@ -51,12 +39,11 @@ def source_lags(plan: PhysicalPlan, admission: Admission) -> dict[str, SourceLag
         known = vertex.id in admission.limits and reach.planned > 0
         found[vertex.uid] = SourceLag(
             name=vertex.name,
-            splits={id: SplitLag(split.position, split.available, split.behind)
-                    for id, split in reach.splits.items()},
+            splits=dict(reach.splits),
             records_behind=reach.behind if known else None,
             limit=admission.limits.get(vertex.id),
             last_batch_ms=admission.last_batch_ms,
-        )  # fmt: skip
+        )
     return found
 
 
@@ -67,8 +54,7 @@ def flowing_lags(
     found = {}
     for vertex in plan.sources:
         told = [splits for (source, _), splits in reach.items() if source == vertex.id]
-        splits = {id: SplitLag(split.position, split.available, split.behind)
-                  for each in told for id, split in each.items()}  # fmt: skip
+        splits = {id: split for each in told for id, split in each.items()}
         counts = [split.behind for split in splits.values()]
         behind = sum(count for count in counts if count is not None)
         known = bool(told) and None not in counts

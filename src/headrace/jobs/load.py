@@ -29,7 +29,9 @@ class OperatorLoad:
 
 def load_of(name: str, subtasks: list[Spent]) -> OperatorLoad:
     """The load of an operator, by what each of its subtasks has spent."""
-    shares = [(each.busy / each.total, each.backpressured / each.total, each.idle / each.total)
-              for each in subtasks]  # fmt: skip
+    shares = [
+        (each.busy / each.total, each.backpressured / each.total, each.idle / each.total)
+        for each in subtasks
+    ]
     busy, backpressured, idle = zip(*shares, strict=True)
     return OperatorLoad(name, max(busy), max(backpressured), min(idle))

@@ -146,8 +146,10 @@ class JobResults:
             if counts.loads is not None:
                 before, now = counts.loads
                 spent.setdefault(vertex, []).append(now.since(before))
-        return {self._plan.vertices[vertex].uid: load_of(self._plan.vertices[vertex].name, each)
-                for vertex, each in sorted(spent.items())}  # fmt: skip
+        return {
+            self._plan.vertices[vertex].uid: load_of(self._plan.vertices[vertex].name, each)
+            for vertex, each in sorted(spent.items())
+        }
 
     def records_in(self, vertex: int) -> int:
         return self._total(vertex, "records_in")

@@ -136,8 +136,15 @@ class StreamJob:
         if last is not None:
             self._records.checkpoints.restored(last, self._folder.run.uri)
             start = Start(None, start.positions)
-        job = (self._spark, self._opened.plan, self._opened.shipment, self, self._settings,
-               self._folder, start)  # fmt: skip
+        job = (
+            self._spark,
+            self._opened.plan,
+            self._opened.shipment,
+            self,
+            self._settings,
+            self._folder,
+            start,
+        )
         if self._settings.mode != REAL_TIME:
             return StreamRun(*job)
         return FlowRun(*job, self._attempt if isinstance(self._attempt, FlowRun) else None)

@@ -119,3 +119,15 @@ def test_who_was_overtaken_by_another_driver_does_not_begin_again(run):
     with pytest.raises(Superseded, match="started once more"):
         begin_attempt(run, after=second)
     assert not retryable(Superseded())
+
+
+def test_what_nobody_came_for_goes(run):
+    begin_attempt(run)
+    files = files_of(run, 1)
+    run.write(f"{STATE}/1-1-0-1", b"x")
+    files.want(1)
+    files.save(checkpoint(1, 1, "1-1-0-1"))
+    files.save(checkpoint(2, 1))
+    files.forget(1)
+    files.clean()
+    assert run.names(STATE) == []

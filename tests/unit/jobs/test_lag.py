@@ -11,7 +11,7 @@ import pytest
 
 from headrace.connectors.number_sequence import NumberSequenceSource
 from headrace.core.source import SocketTextSpec, SplitSpec
-from headrace.jobs.lag import SourceLag, SplitLag, flowing_lags, source_lags
+from headrace.jobs.lag import SourceLag, flowing_lags, source_lags
 from headrace.runtime.flow.splits import SplitReach, Splits
 from headrace.spark.admission import Admission
 from headrace.spark.admission_notes import SourceReach
@@ -40,7 +40,7 @@ def test_what_sources_noted(plan: Any, tmp_path: Path) -> None:
     now = 103.5
     admission.batch_ended()
     lag = source_lags(plan, admission)["numbers"]
-    assert lag.splits == {"a": SplitLag(10, 30, 20), "b": SplitLag(7, 7, 0)}
+    assert lag.splits == {"a": SplitReach(10, 30, 20), "b": SplitReach(7, 7, 0)}
     assert (lag.records_behind, lag.limit, lag.last_batch_ms) == (20, 500, 2500)
     assert str(lag) == (
         "Source: numbers: 20 records behind, at most 500 in a micro-batch, "
@@ -71,7 +71,7 @@ def test_what_tasks_say_in_real_time(plan: Any) -> None:
     reach = {(3, 0): {"a": SplitReach(10, 30, 20)}, (3, 1): {"b": SplitReach(7, 7, 0)},
              (5, 0): {"socket": SplitReach(None)}}  # fmt: skip
     lags = flowing_lags(plan, reach)
-    splits = {"a": SplitLag(10, 30, 20), "b": SplitLag(7, 7, 0)}
+    splits = {"a": SplitReach(10, 30, 20), "b": SplitReach(7, 7, 0)}
     assert lags["numbers"] == SourceLag("Source: numbers", splits, 20, None, None)
     assert lags["lines"].records_behind is None
     assert flowing_lags(plan, {})["numbers"].records_behind is None

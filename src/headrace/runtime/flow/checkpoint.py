@@ -52,8 +52,11 @@ class Checkpoint:
 def _slot_to_json(files: SlotFiles) -> dict[str, Any]:
     states = [[uid, name, declared.kind, declared.type, declared.ttl]
               for (uid, name), declared in files.states.items()]  # fmt: skip
-    found = {"files": [_file_to_json(file) for file in files.files],
-             "snapshot_bytes": files.snapshot_bytes, "states": states}  # fmt: skip
+    found = {
+        "files": [_file_to_json(file) for file in files.files],
+        "snapshot_bytes": files.snapshot_bytes,
+        "states": states,
+    }
     if files.in_flight is not None:
         found["in_flight"] = _file_to_json(files.in_flight)
     return found

@@ -42,6 +42,12 @@ class CheckpointFiles:
         with self._lock:
             self._wanted.add(number)
 
+    def forget(self, number: int) -> None:
+        """Nobody will hold that checkpoint."""
+        with self._lock:
+            self._wanted.discard(number)
+            self._held = [held for held in self._held if held.number != number]
+
     @contextmanager
     def hold(self, number: int) -> Iterator[Checkpoint]:
         """A checkpoint that was wanted, or else the last one of all; it may go when it was read."""

@@ -113,11 +113,12 @@ class FlowRun:
             self._watch()
         except TooManyFailures as error:
             raise JobFailed(
-                str(error), hint="Raise execution.checkpointing.timeout or "
+                str(error),
+                hint="Raise execution.checkpointing.timeout or "
                 "execution.checkpointing.tolerable-failed-checkpoints; where records wait for a "
                 "slow function, execution.checkpointing.unaligned.enabled lets barriers overtake "
                 "them.",
-            ) from None  # fmt: skip
+            ) from None
         except Exception as error:
             raise self._failure or from_spark(error) from None
         finally:
@@ -262,7 +263,10 @@ class FlowRun:
         while time.monotonic() < deadline and not self.ended.is_set():
             if wanted.begun.wait(0.05) and self.wait_for(wanted.number, 0.5):
                 return wanted.number
-        return wanted.number if self._master.ended else None
+        if self._master.ended:
+            return wanted.number
+        self.files.forget(wanted.number)
+        return None
 
     def wait_for(self, number: int, timeout: float) -> bool:
         """Wait until a checkpoint is complete."""
