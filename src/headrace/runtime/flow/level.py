@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from headrace.core.operator import MAX_TIMESTAMP
+from headrace.core.source import SplitSpec
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.event_time import ANY_SPLIT, Progress
+from headrace.runtime.envelope import MARK
+from headrace.runtime.event_time import ANY_SPLIT, Progress, Watermarks
 from headrace.runtime.flow.load import Load
 from headrace.runtime.level_task import COUNTS, PROGRESS, DriverItem, LevelTask, Row, fed_by
 from headrace.runtime.subtask_state import UNION_PREFIX
@@ -35,6 +37,11 @@ class FlowingLevel(LevelTask):
         self._said: dict[int, tuple[int, bool]] = {}
         """Of each origin read here: what was said of it last, its time and whether it is idle."""
         self._shown: dict[int, dict[str, Progress]] = {}
+        self._in_rounds = False
+        self._rests = False
+        """Whether the splits read here have come and gone: they hold nobody's time back."""
+        self._marks: list[Watermarks] = []
+        """What was heard of time in a round, until all its records are here."""
         self.load = Load()
         super().__init__(
             plan, level, subtask, clock, source=source, logged=level > 0, files=files, tell=tell
@@ -103,10 +110,37 @@ class FlowingLevel(LevelTask):
         watermark, idle = self.time.of_origin(origin)
         if watermark == MAX_TIMESTAMP and not self._final:
             return self.time.reached(origin), True
-        return watermark, idle or not self.time.knows_any(origin)
+        return watermark, idle or self._rests or not self.time.knows_any(origin)
+
+    def begin_round(self, times: Watermarks) -> None:
+        """It works in rounds; `times`: how far it had come by what was read here before."""
+        self._in_rounds = True
+        self._rests = False
+        for vertex, splits in times.items():
+            for split, (watermark, heard) in splits.items():
+                self.tasks[vertex].reported[split] = watermark
+                self.tasks[vertex].heard[split] = heard
+
+    def end_records(self) -> Iterator[Row]:
+        """All records of a round are here: time moves on."""
+        marks, self._marks = self._marks, []
+        for news in marks:
+            self._pass_mark(news)
+            yield from self._outbox.take_full()
+        self._rests = self.source is not None and _come_and_go(self.plan.vertices[self.source])
+        self.move_time()
+        yield from self._outbox.take_full()
+
+    def next_wake(self) -> int | None:
+        """When there is something to do even if nothing comes."""
+        times = (self.next_processing_time(), self.time.next_idle_time())
+        return min((time for time in times if time is not None), default=None)
 
     def take_item(self, vertex: int, side: int, content: Any) -> Iterator[Row]:
         """Hand over a part of what another level sent."""
+        if vertex == MARK and self._in_rounds and not self._per_record:
+            self._marks.append(content)
+            return
         self._open_item(vertex, side, content)
         self.fire_processing_time()
         yield from self._outbox.take_full()
@@ -187,6 +221,12 @@ class FlowingLevel(LevelTask):
 
 def _source_channel(source: int, number: int) -> str:
     return f"#{source}:{number}"
+
+
+def _come_and_go(source: Vertex) -> bool:
+    """Whether the splits of a source come and go, as files do."""
+    spec = source.source
+    return spec.source.splits_end if isinstance(spec, SplitSpec) else True
 
 
 def _origins(plan: PhysicalPlan) -> set[int]:

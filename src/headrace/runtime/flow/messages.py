@@ -11,6 +11,7 @@ from typing import Any
 
 from headrace.core.source import Split
 from headrace.runtime.declared_state import Declared
+from headrace.runtime.event_time import Watermarks
 
 DriverItem = tuple[int, int, str, Any]
 """Vertex, subtask, kind and payload."""
@@ -90,6 +91,8 @@ class TaskPart:
     positions: Positions = field(default_factory=dict)
     items: tuple[DriverItem, ...] = ()
     """What the task had to say to the driver since the checkpoint before."""
+    wake_at: int | None = None
+    """Of a task that works in rounds: when it has something to do even if nothing comes."""
 
 
 # From a task to the driver.
@@ -194,6 +197,41 @@ class Begin:
     taken_over: bytes | None = None
     """Instead of its own files: what it is given of a savepoint, for whoever knows its form."""
     alignment: Alignment = field(default_factory=Alignment)
+    round: Round | None = None
+    """What is different for a task that lives for one checkpoint; None: it goes on and on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A part of a split."""
+
+    split: Split
+    start: Any
+    end: Any
+    ends: bool = False
+    """Whether nothing of the split follows, now or later."""
+    skip: int = 0
+    """How many of its records were read before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a task is to do between two checkpoints, and what it cannot know by itself.
+
+    In a round all records come before time moves on: a task hears of the time of those before it
+    when it has everything they send.
+    """
+
+    over: frozenset[int] = frozenset()
+    """Those before it that have come to their end and send nothing any more."""
+    times: Watermarks = field(default_factory=dict)
+    """How far time had come at a source task, by operator and split."""
+    ranges: tuple[Range, ...] = ()
+    """What a source task reads."""
+    records: tuple[tuple[str, list[Any]], ...] = ()
+    """What the driver has read for a source task, by split."""
+    ends: bool = False
+    """Whether a source task comes to its end after that."""
 
 
 @dataclass(frozen=True, slots=True)

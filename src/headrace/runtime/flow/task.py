@@ -26,6 +26,7 @@ from headrace.runtime.flow.messages import (
     DriverItem,
     Ended,
     Room,
+    SlotFiles,
     TaskFigures,
     TaskId,
     TaskPart,
@@ -174,7 +175,11 @@ class FlowTask:
         self._intake = Intake(id, range(senders))
         self._in_waves = task.works_in_waves
         self._windows = Windows(senders, None if self._in_waves else task.load)
-        self._output = Output(id.number, receivers)
+        self._round = begin.round
+        self._output = Output(id.number, receivers, limited=begin.round is None)
+        if begin.round is not None:
+            self._intake.over |= begin.round.over
+            task.begin_round(begin.round.times)
         self.task.keep_parcels_below(self._output.parcel_size)
         self._opened: _Opened | None = None
         self._pace = _Pace()
@@ -193,6 +198,8 @@ class FlowTask:
             Snapshots(task.state, id, begin.attempt, begin.state, whole=whole) if id.level else None
         )
         self._counted = task.clock()
+        self.files = begin.state or SlotFiles()
+        """The state of its operators as of the last snapshot."""
         self.ended = False
 
     def open(self, in_flight: list[Parcel] | None = None) -> None:
@@ -200,6 +207,16 @@ class FlowTask:
         self._intake.put_back(in_flight or [])
         self.task.begin_epoch(self._epoch, self._begin.attempt)
         self.task.initialize(self._begin.restored)
+
+    @property
+    def last_checkpoint(self) -> int:
+        """The last one that it has taken part in, or began with."""
+        return self._epoch - 1
+
+    @property
+    def is_through(self) -> bool:
+        """Whether it has taken part in the checkpoint that was to be next when it began."""
+        return self.ended or self._epoch > self._begin.checkpoint
 
     # What comes in.
 
@@ -323,7 +340,7 @@ class FlowTask:
             self._count(parcel)
 
     def _count(self, done: Parcel) -> None:
-        if not done.was_kept:
+        if self._round is None and not done.was_kept:
             told = self._windows.worked_off(done.sender, len(done.content))
             if told is not None:
                 self._outside.send(WorkedOff(self.id, done.sender, *told))
@@ -412,6 +429,8 @@ class FlowTask:
             self._decline(self._overtaken.number)
             self._finish_overtaken(self._overtaken)
         came, triggered, began = self._came[number], self._triggered[number], self.task.clock()
+        if self._round is not None:
+            yield from self._output.records(self.task.end_records())
         yield from self._output.records(self.task.end_epoch())
         part, written, known = self._part(number)
         reach("snapshot-taken", number)
@@ -452,6 +471,8 @@ class FlowTask:
     def end(self) -> Iterator[Row]:
         """No record will come any more; functions that cannot be closed fail the job."""
         self.ended = True
+        if self._round is not None:
+            yield from self._output.records(self.task.end_records())
         yield from self._output.records(self.task.end_input())
         yield from self._output.records(self.task.end_epoch())
         part, written, figures = self._part(self._epoch)
@@ -461,12 +482,13 @@ class FlowTask:
 
     def _part(self, number: int) -> tuple[TaskPart, Written, dict[str, Any]]:
         items = (*self._items.take_all(), *self.task.counts())
+        wake_at = None if self._round is None or self.ended else self.task.next_wake()
         if self._snapshots is None:
             none = {"union": False, "bytes": 0, "operators": {}}
             positions = {} if self._splits is None else self._splits.positions()
-            return TaskPart(positions=positions, items=items), [], none
-        files, written, figures = self._snapshots.take(number)
-        return TaskPart(files, items=items), written, figures
+            return TaskPart(None, positions, items, wake_at), [], none
+        self.files, written, figures = self._snapshots.take(number)
+        return TaskPart(self.files, items=items, wake_at=wake_at), written, figures
 
 
 def _tasks_at(plan: PhysicalPlan, level: int) -> int:
