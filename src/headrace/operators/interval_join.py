@@ -21,7 +21,10 @@ from headrace.errors import InvalidGraph
 from headrace.operators.base import FunctionOperator, SideOutputs, Stamps
 
 LATE_RECORDS = "numLateRecordsDropped"
-_STATES = (MapStateDescriptor("left-buffer"), MapStateDescriptor("right-buffer"))
+_STATES: tuple[MapStateDescriptor[int, list[Any]], ...] = (
+    MapStateDescriptor("left-buffer"),
+    MapStateDescriptor("right-buffer"),
+)
 _DEAD_AT_MOST = 64
 
 
@@ -144,7 +147,7 @@ class IntervalJoinOperator(FunctionOperator):
         self._sides = SideOutputs()
         self._dropped = ctx.metrics.counter(LATE_RECORDS)
         self._buffers = tuple(
-            _Buffer(ctx.keyed_state(state), max(0, self._interval.seen_from(side)[1]))  # type: ignore[arg-type]
+            _Buffer(ctx.keyed_state(state), max(0, self._interval.seen_from(side)[1]))
             for side, state in enumerate(_STATES)
         )
         super().open(ctx)

@@ -47,8 +47,8 @@ class MatchStore:
     def __init__(self, ctx: Context, nfa: Nfa):
         self._ctx = ctx
         self._nfa = nfa
-        self._waiting: Any = ctx.keyed_state(_WAITING)
-        self._matches: Any = ctx.keyed_state(_MATCHES)
+        self._waiting = ctx.keyed_state(_WAITING)
+        self._matches = ctx.keyed_state(_MATCHES)
         self.opened: dict[Any, KeyMatches] = {}
         """The keys this micro-batch has to do with."""
 

@@ -19,7 +19,7 @@ from headrace.core.operator import (
     Batch,
     Context,
 )
-from headrace.core.state import MapState, MapStateDescriptor
+from headrace.core.state import MapStateDescriptor
 from headrace.core.table_connector import INSERT
 from headrace.core.user_code import RecordFailure
 from headrace.operators.interval_join import Interval
@@ -28,11 +28,14 @@ from headrace.operators.table.join_condition import JoinCondition
 from headrace.operators.table.keyed_changes import NANOS_PER_MS, Row, TableOperator
 from headrace.operators.table.window_spec import missing_time
 
-_STATES = (MapStateDescriptor("left-waiting"), MapStateDescriptor("right-waiting"))
-"""By time: the rows, each with whether it has met a partner."""
-_CLEANING = MapStateDescriptor("cleaning")
-"""By side: when its rows are looked through next."""
 Waiting = list[tuple[Values, bool]]
+_STATES: tuple[MapStateDescriptor[int, Waiting], ...] = (
+    MapStateDescriptor("left-waiting"),
+    MapStateDescriptor("right-waiting"),
+)
+"""By time: the rows, each with whether it has met a partner."""
+_CLEANING: MapStateDescriptor[int, int] = MapStateDescriptor("cleaning")
+"""By side: when its rows are looked through next."""
 
 
 class IntervalJoinOperator(TableOperator):
@@ -72,11 +75,8 @@ class IntervalJoinOperator(TableOperator):
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         self._condition = self.condition.open(ctx)
-        self._waiting: tuple[MapState[int, Waiting], ...] = tuple(
-            ctx.keyed_state(state)  # type: ignore[misc]
-            for state in _STATES
-        )
-        self._cleaning: MapState[int, int] = ctx.keyed_state(_CLEANING)  # type: ignore[assignment]
+        self._waiting = tuple(ctx.keyed_state(state) for state in _STATES)
+        self._cleaning = ctx.keyed_state(_CLEANING)
         # By side, of all keys: up to which time rows are past. Flink does not save it either.
         self._past = [MIN_TIMESTAMP, MIN_TIMESTAMP]
 

@@ -144,7 +144,7 @@ class UniqueRows(JoinSide):
 
 def join_side(ctx: Context, name: str, side: JoinInput, counts_partners: bool) -> JoinSide:
     """The state of one side of a join."""
-    state: Any = ctx.keyed_state(with_ttl(MapStateDescriptor(name), side.ttl_ms))
+    state: MapState[Any, Any] = ctx.keyed_state(with_ttl(MapStateDescriptor(name), side.ttl_ms))
     if side.unique_key is None:
         return CountedRows(state, counts_partners)
     return UniqueRows(state, counts_partners, side.unique_key, side.width)

@@ -33,7 +33,7 @@ class SetOperator(ChangingOperator):
         super().open(ctx)
         self._counts: ValueState[tuple[int, int]] = ctx.keyed_state(
             with_ttl(ValueStateDescriptor("counts"), self.ttl_ms)
-        )  # type: ignore[assignment]
+        )
 
     def _copies(self, left: int, right: int) -> int:
         if self.all:

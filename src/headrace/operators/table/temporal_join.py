@@ -91,7 +91,7 @@ class ProcessingTimeTemporalJoinOperator(_TemporalJoin):
         super().open(ctx)
         self._latest: ValueState[Row] = ctx.keyed_state(
             with_ttl(ValueStateDescriptor("latest"), self.ttl_ms)
-        )  # type: ignore[assignment]
+        )
 
     def _take_left(self, key: Any, row: Row, out: list[Row]) -> None:
         self._join(key, row, self._latest.value(), out)
@@ -123,13 +123,13 @@ class EventTimeTemporalJoinOperator(_TemporalJoin):
         ttl = self.ttl_ms
         self._waiting: MapState[int, Row] = ctx.keyed_state(
             with_ttl(MapStateDescriptor("left-waiting"), ttl)
-        )  # type: ignore[assignment]
+        )
         self._versions: MapState[int, Row] = ctx.keyed_state(
             with_ttl(MapStateDescriptor("right-versions"), ttl)
-        )  # type: ignore[assignment]
+        )
         self._marks: MapState[str, int] = ctx.keyed_state(
             with_ttl(MapStateDescriptor("marks"), ttl)
-        )  # type: ignore[assignment]
+        )
 
     def _time_of(self, side: int, row: Row) -> int:
         time = row[self.times[side] + 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, cast
+from typing import Any
 
 from headrace.core.operator import Context
 from headrace.core.state import MapState, MapStateDescriptor
@@ -29,8 +29,8 @@ class WindowRowsOperator(WindowedTableOperator):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self._rows = [
-            cast(MapState[TimeSpan, list[Values]], ctx.keyed_state(MapStateDescriptor(name)))
+        self._rows: list[MapState[TimeSpan, list[Values]]] = [
+            ctx.keyed_state(MapStateDescriptor(name))
             for name, _ in zip(_STATES, self.window_columns, strict=False)
         ]
 

@@ -6,7 +6,7 @@ session is known only when it is over, so its rows wait for that.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from headrace.core.operator import Batch, Context
 from headrace.core.state import MapStateDescriptor
@@ -21,12 +21,13 @@ from headrace.operators.table.window_spec import (
     WINDOW_START,
     WINDOW_TIME,
     RowTime,
+    TimeSpan,
     WindowSpec,
     window_columns,
 )
 
 _ALL = (WINDOW_START, WINDOW_END, WINDOW_TIME)
-_SESSIONS = MapStateDescriptor("session-rows")
+_SESSIONS: MapStateDescriptor[TimeSpan, list[Row]] = MapStateDescriptor("session-rows")
 """By start and end: the session's rows."""
 
 
@@ -81,7 +82,7 @@ class SessionTableOperator(WindowedTableOperator):
         super().open(ctx)
         self._row_time = RowTime(ctx, self.time_column, self.clock)
         self._columns = window_columns(_ALL, self.clock)
-        state = cast(Any, ctx.keyed_state(_SESSIONS))
+        state = ctx.keyed_state(_SESSIONS)
         self._sessions = SessionSpans(state, self.gap, list, change_list, lambda a, b: a + b)
 
     def take(self, side: int, key: Any, rows: list[Row], reached: int) -> None:

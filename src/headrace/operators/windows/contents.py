@@ -159,9 +159,7 @@ class Folded(Kept):
     """One value: what the records so far come to."""
 
     def __init__(self, contents: Folding, ctx: Context):
-        self.state: ValueState[Any] = ctx.window_state(  # type: ignore[assignment]
-            ValueStateDescriptor(NAME)
-        )
+        self.state: ValueState[Any] = ctx.window_state(ValueStateDescriptor(NAME))
         self._contents = contents
         self._fold = contents.fold
 
@@ -197,9 +195,7 @@ class Listed(Kept):
     """Every record; with its timestamp if `timed`."""
 
     def __init__(self, ctx: Context, *, timed: bool):
-        self.state: ListState[Any] = ctx.window_state(  # type: ignore[assignment]
-            ListStateDescriptor(NAME)
-        )
+        self.state: ListState[Any] = ctx.window_state(ListStateDescriptor(NAME))
         self._timed = timed
 
     def add(self, value: Any, stamp: int | None) -> None:

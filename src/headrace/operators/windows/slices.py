@@ -20,7 +20,7 @@ from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP, Context
 from headrace.core.state import MapState, MapStateDescriptor
 
 NEVER = MAX_TIMESTAMP + 1
-_PROOF = MapStateDescriptor("slices-proof")
+_PROOF: MapStateDescriptor[str, str] = MapStateDescriptor("slices-proof")
 _FEW = 3
 """So many slices are merged one after the other: keeping aggregates would cost as much."""
 _UNCHANGING = FROZEN.issuperset
@@ -200,7 +200,7 @@ class CacheProof:
     """
 
     def __init__(self, ctx: Context):
-        self._kept: MapState[str, str] = ctx.broadcast_state(_PROOF)  # type: ignore[assignment]
+        self._kept = ctx.broadcast_state(_PROOF)
         self._token: str | None = None
         self.checked = False
 
