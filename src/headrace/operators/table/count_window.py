@@ -9,13 +9,14 @@ from headrace.core.expressions import AggregateCall
 from headrace.core.operator import Batch, Context
 from headrace.core.state import MapStateDescriptor, ValueStateDescriptor
 from headrace.core.table_connector import INSERT
+from headrace.core.types import Types
 from headrace.core.user_code import RecordFailure
 from headrace.operators.table.keyed_changes import Row, TableOperator
 from headrace.operators.table.window_contents import Contents, WindowContents
 from headrace.operators.table.window_spec import WindowSpec
 
-_SEEN: ValueStateDescriptor[int] = ValueStateDescriptor("rows-seen")
-_OPEN: MapStateDescriptor[int, Contents] = MapStateDescriptor("open-windows")
+_SEEN: ValueStateDescriptor[int] = ValueStateDescriptor("rows-seen", Types.LONG())
+_OPEN: MapStateDescriptor[int, Contents] = MapStateDescriptor("open-windows", Types.LONG())
 """By the number of the window: its contents."""
 
 

@@ -17,6 +17,7 @@ from headrace.core.state import MapStateDescriptor
 from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.operators.table.keyed_changes import Row
 from headrace.operators.table.session_spans import cover, touching
+from headrace.operators.table.state_types import SPAN_STATE_TYPE
 from headrace.operators.table.window_aggregate import WindowsBySpec
 from headrace.operators.table.window_contents import Contents
 from headrace.operators.table.window_spec import TimeSpan, WindowSpec
@@ -44,7 +45,7 @@ class _Pane:
     """When it is told next, by the clock."""
 
 
-_WINDOWS: MapStateDescriptor[TimeSpan, _Pane] = MapStateDescriptor("group-windows")
+_WINDOWS: MapStateDescriptor[TimeSpan, _Pane] = MapStateDescriptor("group-windows", SPAN_STATE_TYPE)
 
 
 class GroupWindowOperator(WindowsBySpec):

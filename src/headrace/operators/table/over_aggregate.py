@@ -26,6 +26,8 @@ from headrace.operators.table.over_calls import OverCalls, OverKept
 from headrace.operators.table.state_types import row_state_type
 
 ROWS, RANGE = "rows", "range"
+_KEPT = Types.TUPLE([Types.PICKLED_BYTE_ARRAY(), Types.PICKLED_BYTE_ARRAY()])
+"""Every call keeps something else."""
 _TIDIED_AT: ValueStateDescriptor[int] = ValueStateDescriptor("tidied-at", Types.LONG())
 
 
@@ -54,7 +56,7 @@ class _OverOperator(TableOperator):
         def state(descriptor: StateDescriptor[S]) -> S:
             return ctx.keyed_state(with_ttl(descriptor, self.ttl_ms))
 
-        self._kept: ValueState[OverKept] = state(ValueStateDescriptor("kept"))
+        self._kept: ValueState[OverKept] = state(ValueStateDescriptor("kept", _KEPT))
         self._last_rows: ValueState[list[Row]] = state(
             ValueStateDescriptor("last-rows", Types.LIST(row_type))
         )

@@ -8,11 +8,12 @@ from headrace.core.operator import Context
 from headrace.core.state import MapStateDescriptor
 from headrace.operators.table.keyed_changes import Row
 from headrace.operators.table.session_spans import SessionSpans
+from headrace.operators.table.state_types import SPAN_STATE_TYPE
 from headrace.operators.table.window_aggregate import WindowsBySpec
 from headrace.operators.table.window_contents import Contents
 from headrace.operators.table.window_spec import TimeSpan
 
-_SESSIONS: MapStateDescriptor[TimeSpan, Contents] = MapStateDescriptor("sessions")
+_SESSIONS: MapStateDescriptor[TimeSpan, Contents] = MapStateDescriptor("sessions", SPAN_STATE_TYPE)
 """By start and end: the session's contents."""
 
 

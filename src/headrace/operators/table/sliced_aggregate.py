@@ -11,13 +11,14 @@ from typing import Any, cast
 
 from headrace.core.operator import Context
 from headrace.core.state import MapStateDescriptor
+from headrace.core.types import Types
 from headrace.operators.table.keyed_changes import Row
 from headrace.operators.table.window_aggregate import WindowsBySpec
 from headrace.operators.table.window_contents import Contents
 from headrace.operators.windows.panes import NO_WINDOW
 from headrace.operators.windows.slices import CacheProof, KeySlices, SliceMerger
 
-_SLICES: MapStateDescriptor[int, Contents] = MapStateDescriptor("slices")
+_SLICES: MapStateDescriptor[int, Contents] = MapStateDescriptor("slices", Types.LONG())
 """By the start of the slice: its contents."""
 
 

@@ -15,6 +15,7 @@ from headrace.core.operator import Context
 from headrace.core.state import MapStateDescriptor
 from headrace.core.table_connector import INSERT
 from headrace.operators.table.keyed_changes import Row
+from headrace.operators.table.state_types import SPAN_STATE_TYPE
 from headrace.operators.table.window_contents import Contents, WindowContents
 from headrace.operators.table.window_firing import WindowedTableOperator
 from headrace.operators.table.window_spec import (
@@ -25,7 +26,7 @@ from headrace.operators.table.window_spec import (
     window_columns,
 )
 
-_WINDOWS: MapStateDescriptor[TimeSpan, Contents] = MapStateDescriptor("windows")
+_WINDOWS: MapStateDescriptor[TimeSpan, Contents] = MapStateDescriptor("windows", SPAN_STATE_TYPE)
 """By start and end: the window's contents."""
 
 

@@ -11,11 +11,13 @@ from headrace.core.functions import AggregateFunction
 from headrace.core.isolation import isolated
 from headrace.core.operator import Context, KeyScope
 from headrace.core.state import ListState, ListStateDescriptor, ValueState, ValueStateDescriptor
+from headrace.core.types import Types
 from headrace.errors import TypeMismatch
 
 INTERNAL = "headrace:"
 """Before the names of the operators' own state, since window functions name theirs freely."""
 NAME = INTERNAL + "window-contents"
+_TIMED = Types.TUPLE([Types.PICKLED_BYTE_ARRAY(), Types.LONG()])
 
 
 def something(kept: Any, call: str) -> Any:
@@ -195,7 +197,9 @@ class Listed(Kept):
     """Every record; with its timestamp if `timed`."""
 
     def __init__(self, ctx: Context, *, timed: bool):
-        self.state: ListState[Any] = ctx.window_state(ListStateDescriptor(NAME))
+        self.state: ListState[Any] = ctx.window_state(
+            ListStateDescriptor(NAME, _TIMED if timed else None)
+        )
         self._timed = timed
 
     def add(self, value: Any, stamp: int | None) -> None:

@@ -25,6 +25,7 @@ from headrace.core.operator import (
     Context,
 )
 from headrace.core.state import MapStateDescriptor, ValueStateDescriptor
+from headrace.core.types import Types
 from headrace.core.user_code import RecordFailure
 from headrace.core.window_assigners import missing_timestamp
 from headrace.core.windows import TimeWindow
@@ -40,10 +41,10 @@ from headrace.operators.windows.slices import (
     owned,
 )
 
-_SLICES: MapStateDescriptor[int, Any] = MapStateDescriptor(INTERNAL + "slices")
+_SLICES: MapStateDescriptor[int, Any] = MapStateDescriptor(INTERNAL + "slices", Types.LONG())
 """By the start of the slice: its accumulator."""
-_FIRED: ValueStateDescriptor[int] = ValueStateDescriptor(INTERNAL + "slices-fired")
-_AGAIN: MapStateDescriptor[int, Any] = MapStateDescriptor(INTERNAL + "slices-again")
+_FIRED: ValueStateDescriptor[int] = ValueStateDescriptor(INTERNAL + "slices-fired", Types.LONG())
+_AGAIN: MapStateDescriptor[int, Any] = MapStateDescriptor(INTERNAL + "slices-again", Types.LONG())
 """By the end of the window: what came for it after the clock had fired it."""
 _NEAR_THE_END = MAX_TIMESTAMP // 2
 
