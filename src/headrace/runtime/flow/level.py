@@ -38,6 +38,9 @@ class FlowingLevel(LevelTask):
         self._said: dict[int, tuple[int, bool]] = {}
         """Of each origin read here: what was said of it last, its time and whether it is idle."""
         self._shown: dict[int, dict[str, Progress]] = {}
+        self.awaits_splits = False
+        """Whether nobody has said yet what there is to read: until then it does not know whether it
+        is idle."""
         self._in_rounds = False
         self._rests = False
         """Whether the splits read here have come and gone: they hold nobody's time back."""
@@ -90,6 +93,8 @@ class FlowingLevel(LevelTask):
             self._pass_mark({id: {self._channel(""): self._report_behind_exchange(task)}})
             return
         self._hear({id: {split: self._progress(task, split) for split in task.reported}})
+        if self.awaits_splits:
+            return
         told = watermark, idle = self._progress_of_source(id)
         if self._said.get(id) != told:
             self._said[id] = told

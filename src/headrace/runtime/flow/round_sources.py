@@ -37,6 +37,8 @@ class RoundSource(ABC):
     """What it has handed over last, and what not."""
     over: bool = False
     """Whether nothing follows what it has handed over."""
+    is_fed: bool = False
+    """Whether Spark reads for its tasks."""
     counts_records: bool = False
     """Whether it can be told how many records to hand over."""
 

@@ -129,6 +129,8 @@ def _begun(plan: FlowPlan, id: TaskId) -> Iterator[_AtWork]:
             yield _AtWork(plan, link, begin, reporting)
     except GeneratorExit:
         raise
+    except _InputFailed:
+        raise
     except BaseException as error:
         link.send(Failed(id, str(error) if isinstance(error, WorkerFailure) else repr(error)))
         # The driver has Spark end all tasks: were Spark to hear of it first, it would begin this
@@ -191,9 +193,20 @@ def _read(kept: _Kept, spec: SourceSpec, at_work: _AtWork) -> Iterator[Batch]:
         yield from read_ranges(kept.reader, at_work.round.ranges, splits_end=splits_end)
 
 
+class _InputFailed(Exception):
+    """Spark could not read what it was to hand over, and says itself why."""
+
+
+def _given(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from rows
+    except pa.ArrowInvalid as error:  # the stream ends in the middle
+        raise _InputFailed from error
+
+
 def _decode(spec: SourceSpec, rows: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
     decode = decoder(spec)
-    for batch in rows:
+    for batch in _given(rows):
         # Rows of a table have all their columns; others are one.
         yield from decode([batch] if isinstance(spec, FrameSpec) else column(batch, 0))
 

@@ -197,6 +197,7 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
             at_work.reporting.speaks_of(source.name, source.uid)
             assert isinstance(source.source, SplitSpec)
             splits = Splits(source.source.source)
+            level.awaits_splits = True
             task = at_work.flow_task(id, level, splits=splits)
             with abandoned_on_failure(level):
                 yield from _as_arrow(_read(at_work, task, splits, vertex), task, at_work.link)
@@ -228,6 +229,7 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
         elif isinstance(message, Room):
             yield from task.make_room(message)
         elif isinstance(message, Assign):
+            task.task.awaits_splits = False
             for known in splits.assign(message.splits):
                 yield from task.feed(vertex, known)
         elif isinstance(message, Hold):
