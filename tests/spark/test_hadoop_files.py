@@ -38,7 +38,7 @@ def test_small_files(spark: SparkSession, elsewhere: str, tmp_path: Path) -> Non
     store.child("below").write("b", b"")
     assert store.read("a") == (tmp_path / "elsewhere/files/a").read_bytes() == b"two"
     assert store.names() == ["a", "below"]
-    assert store.size("a") == 3
+    assert store.sizes("") == {"a": 3}
     with pytest.raises(FileNotFoundError):
         store.read("c")
     store.delete()
