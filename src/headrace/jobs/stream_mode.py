@@ -36,8 +36,6 @@ def why_not_by_plan(plan: PhysicalPlan, settings: StreamSettings) -> str | None:
         if not isinstance(vertex.source, SplitSpec):
             return f"{vertex.name!r} is read by Spark, which has no real time for it"
     folder = settings.checkpoint_dir or ""
-    if "://" in folder.removeprefix("file://"):
-        return f"its checkpoints are in {folder}, and only mounted folders can be written to"
     watches = any(isinstance(vertex.source, TextFilesSpec) for vertex in plan.sources)
     if watches and _has_micro_batches(folder, settings.job_number):
         return "its checkpoints list the files that micro-batches have read"

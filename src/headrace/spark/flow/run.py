@@ -10,6 +10,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,11 +24,11 @@ from headrace.runtime.flow.master import Master
 from headrace.runtime.flow.messages import DriverItem, Failed, Hold, TaskId, Told
 from headrace.spark.alignment import Aligner
 from headrace.spark.failures import from_spark
-from headrace.spark.file_store import FileStore, LocalStore
 from headrace.spark.flow.channel import HUNG_UP, Server
 from headrace.spark.flow.checkpoint_files import STATE, CheckpointFiles, begin_attempt
 from headrace.spark.flow.clock import clock
 from headrace.spark.flow.query import exchanged, start_query
+from headrace.spark.flow.state_files import FileClerk, mounted_at
 from headrace.spark.flow.worker import FlowPlan, read_sources, run_level
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.opening import Start
@@ -69,7 +70,6 @@ class FlowRun:
         self._listener = listener
         self._settings = settings
         self.store = folder.run
-        _require_mounted(self.store)
         self._inbox: queue.Queue[tuple[TaskId, Any]] = queue.Queue()
         self._wanted: deque[_Wanted] = deque()
         self._query: StreamingQuery | None = None
@@ -84,7 +84,11 @@ class FlowRun:
         follows = None if before is None or before.store.uri != self.store.uri else before.number
         number, restored = begin_attempt(self.store, follows)
         self.number: int = number
-        self._server = Server(driver_host(spark), lambda task, said: self._inbox.put((task, said)))
+        self._server = Server(
+            driver_host(spark),
+            lambda task, said: self._inbox.put((task, said)),
+            partial(FileClerk, self.store.child(STATE), start.restored),
+        )
         run, kept = self.store, max(1, settings.retained or 1)
         self.files = CheckpointFiles(run, self.number, kept, lambda: folder.is_in(run))
         self._master = Master(
@@ -144,7 +148,8 @@ class FlowRun:
         """The streaming DataFrame of all levels; it has no rows to show for itself."""
         sources = self._source_tasks
         flow = FlowPlan(
-            self._shipment, self._server.address, f"{self.store.uri}/{STATE}", tuple(sources),
+            self._shipment, self._server.address, mounted_at(self.store.child(STATE)),
+            tuple(sources),
             buffer_ms=self._settings.buffer_timeout_ms, mark_ms=self._mark_interval(),
             checkpoints=self._settings.checkpoints.interval is not None,
         )  # fmt: skip
@@ -279,15 +284,6 @@ def driver_host(spark: SparkSession) -> str:
     if local_slots(spark) is not None:
         return "127.0.0.1"
     return str(spark.sparkContext.getConf().get("spark.driver.host"))
-
-
-def _require_mounted(run: FileStore) -> None:
-    if not isinstance(run, LocalStore):
-        raise Unsupported(
-            f"a job that runs in real time cannot keep its checkpoints in {run.uri} yet",
-            hint="Give execution.checkpointing.dir a folder that is mounted on all machines, or "
-            "set headrace.stream.mode to micro-batch.",
-        )
 
 
 def _from_spark(error: BaseException) -> HeadraceError:

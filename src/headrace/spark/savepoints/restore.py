@@ -11,14 +11,14 @@ from functools import reduce
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.errors import CorruptState, Unsupported
+from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.packed_changes import packed
 from headrace.runtime.placement import Placement
 from headrace.runtime.subtask_state import Changes, SubtaskState
 from headrace.spark.failures import reported
 from headrace.spark.file_store import FileStore, LocalStore
-from headrace.spark.savepoints.dealing import Dealer, SlotFiles
+from headrace.spark.savepoints.dealing import Dealer, OpenFile, SlotFiles
 from headrace.spark.savepoints.metadata import SavepointMetadata
 from headrace.spark.savepoints.writer import checksums
 from headrace.spark.shipment import Shipment
@@ -37,8 +37,9 @@ class TakenOver:
     files: SlotFiles
     time: Changes
 
-    def apply(self, state: SubtaskState, slot: int) -> None:
-        for piece in self.files.pieces(slot):
+    def apply(self, state: SubtaskState, slot: int, open_file: OpenFile) -> None:
+        """Make it the state of a slot; `open_file` reaches files that a worker cannot."""
+        for piece in self.files.pieces(slot, open_file):
             state.apply(piece.changes())
         state.apply(self.time)
         state.reconcile(pickle.loads(self.files.about), by_others=True)
@@ -83,13 +84,21 @@ class Restored:
 
     def taken_over(self, plan: PhysicalPlan, level: int, slot: int) -> TakenOver:
         """What one slot begins with."""
-        if not isinstance(self._store, LocalStore):
-            raise Unsupported(
-                "a job that runs in real time cannot begin with a savepoint that is not on a "
-                "mounted file system yet", hint="Set headrace.stream.mode to micro-batch.",
-            )  # fmt: skip
-        files = SlotFiles(self._store.path, tuple(self._dealers(plan, level)))
+        dealers = tuple(self._dealers(plan, level))
+        if isinstance(self._store, LocalStore):
+            files = SlotFiles(self._store.path, dealers)
+        else:
+            folders = tuple(f"{dealer.state.folder}/" for dealer in dealers)
+            sizes = {name: size for name, (size, _) in self.metadata.files.items()
+                     if name.startswith(folders)}  # fmt: skip
+            files = SlotFiles(None, dealers, sizes)
         return TakenOver(files, self.metadata.time.changes(plan, level, slot))
+
+    def read_part(self, name: str, start: int, size: int) -> bytes:
+        """Some bytes of one of its files with state."""
+        if name not in self.metadata.files:
+            raise FileNotFoundError(f"{self._store.uri}/{name}")
+        return self._store.read_part(name, start, size)
 
     def _dealers(self, plan: PhysicalPlan, level: int) -> list[Dealer]:
         vertices = {vertex.uid: vertex for vertex in plan.at(level)}
