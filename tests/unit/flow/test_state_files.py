@@ -105,6 +105,12 @@ def test_a_file_is_there_when_it_was_written_and_is_read_as_it_was(files, store,
     assert files.read(NAME) == content
 
 
+@pytest.mark.parametrize("name", [NAME, f"{NAME}-12", f"{NAME}-in-flight"])
+def test_every_file_that_a_task_writes_has_a_name_that_is_taken(files, store, name):
+    files.write(name, b"x")
+    assert store.names() == [name]
+
+
 def test_a_file_that_is_written_again_is_replaced(files, store):
     files.write(NAME, b"a" * 35)
     files.write(NAME, b"b")
