@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -119,6 +121,45 @@ def test_who_was_overtaken_by_another_driver_does_not_begin_again(run):
     with pytest.raises(Superseded, match="started once more"):
         begin_attempt(run, after=second)
     assert not retryable(Superseded())
+
+
+def test_drivers_that_start_in_the_same_instant_take_different_numbers(run):
+    drivers = 8
+    for start in range(10):
+        together = Barrier(drivers)
+        with ThreadPoolExecutor(drivers) as pool:
+            begun = [pool.submit(_begin_together, run, together) for _ in range(drivers)]
+        numbers = sorted(each.result() for each in begun)
+        assert len(set(numbers)) == drivers
+        assert [files_of(run, number).is_current() for number in numbers] == (
+            [False] * (drivers - 1) + [True]
+        ), start
+
+
+def _begin_together(run: LocalStore, together: Barrier) -> int:
+    together.wait()
+    return begin_attempt(run)[0]
+
+
+def test_a_number_that_somebody_took_and_made_nothing_of_is_passed_over(run):
+    begin_attempt(run)
+    assert run.claim("claims/2")
+    assert begin_attempt(run, after=1)[0] == 3
+
+
+def test_the_last_checkpoint_stays_while_somebody_looks_at_it(run):
+    begin_attempt(run)
+    files = files_of(run, 1)
+    with files.hold_last() as held:
+        assert held is None
+    files.save(checkpoint(1, 1))
+    with files.hold_last() as first, files.hold_last() as again:
+        assert first == again == 1
+        files.save(checkpoint(2, 1))
+        files.clean()
+        assert run.names("checkpoints") == ["1-1", "2-1"]
+    files.clean()
+    assert run.names("checkpoints") == ["2-1"]
 
 
 def test_what_nobody_came_for_goes(run):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from headrace.runtime.state_transfer import SlotState
 from headrace.runtime.subtask_state import SubtaskState
 from headrace.runtime.tables import ListTable, MapTable, Table, ValueTable
 from headrace.spark.savepoints.dealing import Dealer, SlotFiles
-from headrace.spark.savepoints.direct_files import rows_in_folder, write_state
+from headrace.spark.savepoints.direct_files import files_in, rows_in_folder, write_state
 from headrace.spark.savepoints.metadata import SavedState, state_folder
 from headrace.spark.slot_log import SlotLog
 
@@ -94,12 +95,31 @@ def test_reading_is_like_being_sent(tmp_path: Path, name: str, same_groups: bool
         sent[slot].append(piece)
     total = 0
     for slot in range(SLOTS):
-        pieces = list(dealer.to_slot(tmp_path, slot))
+        pieces = list(dealer.to_slot(files_in(tmp_path / state.folder), slot))
         wanted = contents(unpacked(piece.blob) for piece in sent[slot])
         assert contents(unpacked(piece.blob) for piece in pieces) == wanted
         assert contents(piece.changes() for piece in pieces) == wanted
         total += sum(map(len, wanted.values()))
     assert total >= len(TABLES[name][2].data)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_files_that_others_open_are_dealt_out_alike(tmp_path: Path, name: str) -> None:
+    state = saved(tmp_path, name)
+    dealers = (Dealer(state, Placement(SLOTS, SLOTS, MOST, 1, True)),)
+    sizes = {str(file.relative_to(tmp_path)): file.stat().st_size
+             for file in files_in(tmp_path / state.folder)}  # fmt: skip
+    far = SlotFiles(None, dealers, {**sizes, "state/other/of another/part-0.parquet": 0})
+    near = SlotFiles(tmp_path, dealers)
+
+    def open_file(path: str, size: int) -> Any:
+        content = (tmp_path / path).read_bytes()
+        assert size == len(content)
+        return BytesIO(content)
+
+    for slot in range(SLOTS):
+        found = contents(piece.changes() for piece in far.pieces(slot, open_file))
+        assert found == contents(piece.changes() for piece in near.pieces(slot))
 
 
 class Entries(dict[Any, Any]):

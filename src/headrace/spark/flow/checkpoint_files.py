@@ -1,5 +1,6 @@
 """Checkpoints of a run, as files of its folder.
 
+    claims/<k>              says that somebody has taken the number k, and that no other may
     attempts/<k>            attempt k at running the job, and the checkpoint it began with
     checkpoints/<n>-<k>     checkpoint n of attempt k: what belongs to it, file by file
     state/<k>-…             what tasks of attempt k wrote
@@ -23,7 +24,7 @@ from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore
 
 _LOG = logging.getLogger("headrace")
-ATTEMPTS, CHECKPOINTS, STATE = "attempts", "checkpoints", "state"
+CLAIMS, ATTEMPTS, CHECKPOINTS, STATE = "claims", "attempts", "checkpoints", "state"
 
 
 class CheckpointFiles:
@@ -37,6 +38,7 @@ class CheckpointFiles:
         self._retained = retained
         self._kept: list[Checkpoint] = []
         self._held: list[Checkpoint] = []
+        self._read: list[Checkpoint] = []
         self._wanted: set[int] = set()
         self._lock = threading.Lock()
 
@@ -65,6 +67,19 @@ class CheckpointFiles:
             with self._lock:
                 self._held.remove(checkpoint)
 
+    @contextmanager
+    def hold_last(self) -> Iterator[int | None]:
+        """Keep the last checkpoint while somebody reads it; None if this attempt has none yet."""
+        with self._lock:
+            last = self._kept[-1:]
+            self._read += last
+        try:
+            yield last[0].number if last else None
+        finally:
+            with self._lock:
+                for checkpoint in last:
+                    self._read.remove(checkpoint)
+
     def is_current(self) -> bool:
         return self._is_run() and max(_attempts(self._run), default=0) == self._attempt
 
@@ -78,7 +93,7 @@ class CheckpointFiles:
 
     def clean(self) -> None:
         with self._lock:
-            needed = [*self._kept, *self._held]
+            needed = [*self._kept, *self._held, *self._read]
         self._remove_all_but(needed)
 
     def _remove_all_but(self, checkpoints: list[Checkpoint]) -> None:
@@ -112,6 +127,10 @@ def begin_attempt(
     if after is not None and before != after:
         raise Superseded
     number = before + 1
+    while not run.claim(f"{CLAIMS}/{number}"):
+        number += (
+            1  # of drivers that start in the same instant, the one with the last number goes on
+        )
     began_with = None if last is None else last.name
     run.write(f"{ATTEMPTS}/{number}", dumped({"began_with": began_with}))
     return number, last
@@ -181,12 +200,13 @@ def last_checkpoint_name(run: FileStore) -> str | None:
 def require_files(run: FileStore, checkpoint: Checkpoint, *, contents: bool = False) -> None:
     """Refuse a checkpoint of which a file is missing or not as long as it was; or, if all of them
     are read, does not hold what it held."""
+    sizes = run.sizes(STATE)
     for files in checkpoint.slots.values():
         for file in files.all_files:
             name = f"{STATE}/{file.name}"
-            if not run.exists(name):
+            if file.name not in sizes:
                 raise _damaged(run, f"{name} is missing")
-            is_whole = run.size(name) == file.size
+            is_whole = sizes[file.name] == file.size
             if not is_whole or (contents and crc32(run.read(name)) != file.checksum):
                 raise _damaged(run, f"{name} is not what was written")
 
