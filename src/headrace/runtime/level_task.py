@@ -227,14 +227,18 @@ class LevelTask:
     def _hear(self, news: Watermarks) -> None:
         """Take reports in that come between records, and move time on."""
         if self.time.take_in(news):
-            times: dict[tuple[int, ...], int] = {}
-            for task in self._behind(news):
-                origins = task.vertex.watermark_origins
-                if origins not in times:
-                    times[origins] = self._time_behind(origins)
-                time = _delayed(times[origins], task.vertex.watermark_delay)
-                if time > task.watermark:
-                    task.advance_watermark(time)
+            self._advance_behind(news)
+
+    def _advance_behind(self, origins: Collection[int]) -> None:
+        """Move time on for those whose time depends on any of these origins."""
+        times: dict[tuple[int, ...], int] = {}
+        for task in self._behind(origins):
+            own = task.vertex.watermark_origins
+            if own not in times:
+                times[own] = self._time_behind(own)
+            time = _delayed(times[own], task.vertex.watermark_delay)
+            if time > task.watermark:
+                task.advance_watermark(time)
 
     def _behind(self, origins: Collection[int]) -> list[VertexTask]:
         """The tasks whose time depends on any of these origins, in the order of their edges."""

@@ -11,8 +11,10 @@ from typing import Any, ClassVar
 
 from headrace.core.operator import MAX_TIMESTAMP
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.event_time import ANY_SPLIT, Progress
+from headrace.runtime.envelope import MARK
+from headrace.runtime.event_time import ANY_SPLIT, Progress, Watermarks, merge_watermarks
 from headrace.runtime.flow.load import Load
+from headrace.runtime.flow.messages import Round
 from headrace.runtime.level_task import COUNTS, PROGRESS, DriverItem, LevelTask, Row, fed_by
 from headrace.runtime.subtask_state import UNION_PREFIX
 from headrace.runtime.vertex_task import VertexTask
@@ -35,6 +37,10 @@ class FlowingLevel(LevelTask):
         self._said: dict[int, tuple[int, bool]] = {}
         """Of each origin read here: what was said of it last, its time and whether it is idle."""
         self._shown: dict[int, dict[str, Progress]] = {}
+        self._in_rounds = False
+        self._reads_all = False
+        self._marks: Watermarks = {}
+        """What was heard of time in a round, until all its records are here."""
         self.load = Load()
         super().__init__(
             plan, level, subtask, clock, source=source, logged=level > 0, files=files, tell=tell
@@ -71,6 +77,8 @@ class FlowingLevel(LevelTask):
     def move_time(self) -> None:
         """Report how far time has come by what was read or received here."""
         self.time.look_at_clock()
+        if self._reads_all:
+            self.time.start(task.vertex.id for task in self._timekeepers())
         for task in self._timekeepers():
             if self.level == 0 or self.subtask < task.vertex.parallelism:
                 self._report_time(task)
@@ -79,9 +87,13 @@ class FlowingLevel(LevelTask):
     def _report_time(self, task: VertexTask) -> None:
         id = task.vertex.id
         if self.level:
-            self._pass_mark({id: {self._channel(""): self._report_behind_exchange(task)}})
+            self.time.take_in({id: {self._channel(""): self._report_behind_exchange(task)}})
+        else:
+            self.time.take_in({id: {s: self._progress(task, s) for s in task.reported}})
+        self._advance_behind((id,))  # also without news: a split may be idle by now
+        if self.level:
+            self._outbox.mark(self._derived((id,)))
             return
-        self._hear({id: {split: self._progress(task, split) for split in task.reported}})
         told = watermark, idle = self._progress_of_source(id)
         if self._said.get(id) != told:
             self._said[id] = told
@@ -93,7 +105,8 @@ class FlowingLevel(LevelTask):
 
         Not with each watermark, of which there may be one for every record.
         """
-        seen = {split: task.progress(split) for split in task.reported}
+        seen = {self._channel("") if self.level else split: task.progress(split)
+                for split in task.reported}  # fmt: skip
         if seen and seen != self._shown.get(task.vertex.id):
             self._shown[task.vertex.id] = seen
             self._outbox.to_driver((task.vertex.id, self.subtask, PROGRESS, seen))
@@ -101,12 +114,36 @@ class FlowingLevel(LevelTask):
     def _progress_of_source(self, origin: int) -> tuple[int, bool]:
         """What this task says of an origin; one that has nothing to read holds nobody back."""
         watermark, idle = self.time.of_origin(origin)
+        if self._reads_all:
+            return watermark, idle
         if watermark == MAX_TIMESTAMP and not self._final:
             return self.time.reached(origin), True
         return watermark, idle or not self.time.knows_any(origin)
 
+    def work_in_rounds(self, first: Round) -> None:
+        """Let all records of a round come before time moves on."""
+        self._in_rounds = True
+        self._reads_all = first.reads_all and self.level == 0
+        for vertex, splits in first.times.items():
+            for split, (watermark, heard) in splits.items():
+                self.tasks[vertex].reported[split] = watermark
+                self.tasks[vertex].heard[split] = heard
+
+    def end_records(self) -> Iterator[Row]:
+        """All records of a round are here: time moves on."""
+        yield from self._release_waiting()
+        marks, self._marks = self._marks, {}
+        self.time.look_at_clock()
+        if marks:
+            self._pass_mark(marks)
+        self.move_time()
+        yield from self._outbox.take_full()
+
     def take_item(self, vertex: int, side: int, content: Any) -> Iterator[Row]:
         """Hand over a part of what another level sent."""
+        if vertex == MARK and self._in_rounds and not self._per_record:
+            merge_watermarks(self._marks, content)
+            return
         self._open_item(vertex, side, content)
         self.fire_processing_time()
         yield from self._outbox.take_full()
@@ -125,7 +162,7 @@ class FlowingLevel(LevelTask):
     def end_epoch(self) -> Iterator[Row]:
         """All that was received is about to become part of a checkpoint."""
         for task in self.tasks.values():
-            task.end_batch(snapshot=True)
+            task.end_batch(snapshot=not self.plan.batch)
             yield from self._outbox.take_full()
         self._keep_clocks()
         yield from self._outbox.take_waiting()
@@ -159,6 +196,7 @@ class FlowingLevel(LevelTask):
                     task.split = split
                     task.report_watermark(MAX_TIMESTAMP)
             self._report_time(task)
+        yield from self._release_waiting()
         for task in self.tasks.values():
             task.advance_watermark(MAX_TIMESTAMP)
             if self.plan.batch:
@@ -166,6 +204,12 @@ class FlowingLevel(LevelTask):
             task.finish()
             yield from self._outbox.take_full()
         yield from self._outbox.take_waiting()
+
+    def _release_waiting(self) -> Iterator[Row]:
+        """Let operators see the input that waited for the rest of it."""
+        for task in self.tasks.values():
+            for _ in task.release():
+                yield from self._outbox.take_full()
 
     def counts(self) -> Iterator[DriverItem]:
         """What the operators have counted, for the driver."""

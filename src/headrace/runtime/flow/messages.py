@@ -11,6 +11,7 @@ from typing import Any
 
 from headrace.core.source import Split
 from headrace.runtime.declared_state import Declared
+from headrace.runtime.event_time import Watermarks
 
 DriverItem = tuple[int, int, str, Any]
 """Vertex, subtask, kind and payload."""
@@ -194,6 +195,22 @@ class Begin:
     taken_over: bytes | None = None
     """Instead of its own files: what it is given of a savepoint, for whoever knows its form."""
     alignment: Alignment = field(default_factory=Alignment)
+    round: Round | None = None
+    """What is different for a task that works in rounds; None: it goes on and on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a task is to do between two checkpoints, and what it cannot know by itself.
+
+    In a round all records come before time moves on: a task hears of the time of those before it
+    when it has everything they send.
+    """
+
+    times: Watermarks = field(default_factory=dict)
+    """How far time had come at a source task, by operator and split."""
+    reads_all: bool = False
+    """Whether a source task is alone in reading its source, and so knows all of its splits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,17 @@ from headrace.runtime.flow.parcels import BARRIER, END, RECORDS, Parcel
 from headrace.runtime.flow.windows import FIRST_WINDOW
 from headrace.runtime.level_task import Row
 
+_NO_LIMIT = 1 << 62
+_LARGEST_PARCEL = 1 << 22
+
 
 class Output:
     """Numbers parcels, and lets go of as many as there is room for."""
 
-    def __init__(self, sender: int, receivers: int):
+    def __init__(self, sender: int, receivers: int, *, limited: bool = True):
+        """`limited`: receivers are at work, and say how much room they have."""
         self._sender = sender
-        self._windows = [FIRST_WINDOW] * receivers
+        self._windows = [FIRST_WINDOW if limited else _NO_LIMIT] * receivers
         self._sent = [0] * receivers
         self._on_way = [0] * receivers
         self._full: set[int] = set()
@@ -30,7 +34,7 @@ class Output:
     @property
     def parcel_size(self) -> int:
         """How many bytes a parcel should have at most."""
-        return min(self._windows, default=FIRST_WINDOW) // 4
+        return min(min(self._windows, default=FIRST_WINDOW) // 4, _LARGEST_PARCEL)
 
     @property
     def is_blocked(self) -> bool:

@@ -8,6 +8,7 @@ here, and what the others are still to bring before theirs is kept with it.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -174,7 +175,8 @@ class FlowTask:
         self._intake = Intake(id, range(senders))
         self._in_waves = task.works_in_waves
         self._windows = Windows(senders, None if self._in_waves else task.load)
-        self._output = Output(id.number, receivers)
+        self._round = begin.round
+        self._output = Output(id.number, receivers, limited=begin.round is None)
         self.task.keep_parcels_below(self._output.parcel_size)
         self._opened: _Opened | None = None
         self._pace = _Pace()
@@ -198,6 +200,8 @@ class FlowTask:
     def open(self, in_flight: list[Parcel] | None = None) -> None:
         """State is there: records may come, first those that were on their way."""
         self._intake.put_back(in_flight or [])
+        if self._round is not None:
+            self.task.work_in_rounds(self._round)
         self.task.begin_epoch(self._epoch, self._begin.attempt)
         self.task.initialize(self._begin.restored)
 
@@ -300,7 +304,9 @@ class FlowTask:
             self._opened = _Opened(parcel)
         opened = self._opened
         if not opened.is_done:
-            vertex, side, content = opened.next_piece(self._pace.records)
+            # In a round no barrier is in a hurry.
+            most = self._pace.records if self._round is None else sys.maxsize
+            vertex, side, content = opened.next_piece(most)
             began = time.perf_counter()
             yield from self._output.records(self.task.take_item(vertex, side, content))
             if vertex != MARK:
@@ -323,7 +329,7 @@ class FlowTask:
             self._count(parcel)
 
     def _count(self, done: Parcel) -> None:
-        if not done.was_kept:
+        if self._round is None and not done.was_kept:
             told = self._windows.worked_off(done.sender, len(done.content))
             if told is not None:
                 self._outside.send(WorkedOff(self.id, done.sender, *told))
@@ -412,6 +418,8 @@ class FlowTask:
             self._decline(self._overtaken.number)
             self._finish_overtaken(self._overtaken)
         came, triggered, began = self._came[number], self._triggered[number], self.task.clock()
+        if self._round is not None:
+            yield from self._output.records(self.task.end_records())
         yield from self._output.records(self.task.end_epoch())
         part, written, known = self._part(number)
         reach("snapshot-taken", number)
@@ -452,6 +460,8 @@ class FlowTask:
     def end(self) -> Iterator[Row]:
         """No record will come any more; functions that cannot be closed fail the job."""
         self.ended = True
+        if self._round is not None:
+            yield from self._output.records(self.task.end_records())
         yield from self._output.records(self.task.end_input())
         yield from self._output.records(self.task.end_epoch())
         part, written, figures = self._part(self._epoch)
