@@ -136,7 +136,7 @@ def test_no_spark_is_needed():
 
 
 def test_a_snapshot_is_as_large_as_the_state_not_as_the_stream(monkeypatch):
-    monkeypatch.setattr("headrace.memory.engine._ROOM_AT_LEAST", 2_000)
+    monkeypatch.setattr("headrace.runtime.flow.snapshots._MOST_FILES", 8)
     physical, out = two_levels(), Collected()
     engine = MemoryEngine(physical, out)
     sizes = []

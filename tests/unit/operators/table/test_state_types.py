@@ -67,7 +67,7 @@ def test_state_is_of_its_declared_type(operator):
     driven.send(I("a", 1, 5 * MS), I("a", None, 9 * MS))
     driven.watermark(7)
     checked = 0
-    for slot in driven.harness._engine._slots.values():
+    for slot in driven.harness._engine.tasks():
         for (uid, name), declared in slot.state.described().items():
             contents = slot.state.contents(uid, name)
             if contents and declared.kind in ("map", "value"):
