@@ -127,6 +127,8 @@ class Outbox:
     def take_waiting(self) -> Iterator[tuple[int, bytes]]:
         """All that waits, for each slot that something waits for."""
         yield from self.take_full()
+        if self._driver:
+            yield self.take_driver()
         if not self._last:
             for slot, records in enumerate(self._records):
                 if records:

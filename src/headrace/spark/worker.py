@@ -14,7 +14,10 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 
+from headrace.core.operator import Batch
 from headrace.core.source import FrameSpec
+from headrace.plan.physical import Vertex
+from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.level_task import LevelTask
 from headrace.runtime.source_task import decoder
 from headrace.spark.arrow_rows import slot_and_blob
@@ -69,6 +72,39 @@ def level_task(
     return task
 
 
+def batch_task(
+    shipment: Shipment, level: int, subtask: int, *, source: int | None = None
+) -> FlowingLevel:
+    """A task of a Spark batch, open: what it tells the driver rides along with its rows, for Spark
+    may try it again."""
+    task = FlowingLevel(
+        shipment.plan(), level, subtask, wall_clock, tell=None, source=source,
+        files=shipment.files, checkpoints=False,
+    )  # fmt: skip
+    task.open()
+    task.begin_epoch(batch_id(), attempt_number())
+    task.initialize(None)
+    return task
+
+
+def read_all(shipment: Shipment, source: int) -> ArrowFunction:
+    """Level 0 of a batch: read rows of a source, run its operators, pack the results by slot."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with reported() as reporting:
+            pass_over_what_stays()
+            task = batch_task(shipment, 0, partition(), source=source)
+            vertex = task.plan.vertices[source]
+            reporting.speaks_of(vertex.name, vertex.uid)
+            with abandoned_on_failure(task):
+                for batch in _records(vertex, batches):
+                    yield from as_arrow(task.feed(source, batch))
+                yield from as_arrow(task.finish_batch())
+            task.close()
+
+    return run
+
+
 def read_source(shipment: Shipment, source: int, *, final: bool, keep: bool) -> ArrowFunction:
     """Level 0: read rows of a source, run its operators, pack the results by slot."""
 
@@ -80,15 +116,10 @@ def read_source(shipment: Shipment, source: int, *, final: bool, keep: bool) -> 
             task = _kept(identity) or level_task(shipment, 0, partition(), source=source)
             vertex = task.plan.vertices[source]
             reporting.speaks_of(vertex.name, vertex.uid)
-            assert vertex.source is not None
-            read = decoder(vertex.source)
             with abandoned_on_failure(task):
                 task.begin_batch(batch_id(), attempt_number())
-                for rows in batches:
-                    # Rows that Spark reads itself have all their columns; others are one.
-                    native = isinstance(vertex.source, FrameSpec)
-                    for batch in read([rows] if native else column(rows, 0)):
-                        yield from as_arrow(task.feed(source, batch))
+                for batch in _records(vertex, batches):
+                    yield from as_arrow(task.feed(source, batch))
                 if final:
                     task.mark_final()
                 yield from as_arrow(task.end_batch())
@@ -103,16 +134,23 @@ def run_level(shipment: Shipment, level: int) -> ArrowFunction:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with reported():
             pass_over_what_stays()
-            task = level_task(shipment, level, partition())
+            task = batch_task(shipment, level, partition())
             with abandoned_on_failure(task):
-                task.begin_batch(batch_id(), attempt_number())
-                for rows in batches:
-                    for blob in column(rows, 1):
-                        yield from as_arrow(task.feed_blob(blob))
-                yield from as_arrow(task.end_batch())
+                blobs = (blob for rows in batches for blob in column(rows, 1))
+                yield from as_arrow(task.take_all(blobs))
             task.close()
 
     return run
+
+
+def _records(vertex: Vertex, batches: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
+    """What rows of a source hold."""
+    assert vertex.source is not None
+    read = decoder(vertex.source)
+    # Rows that Spark reads itself have all their columns; others are one.
+    native = isinstance(vertex.source, FrameSpec)
+    for rows in batches:
+        yield from read([rows] if native else column(rows, 0))
 
 
 @contextmanager

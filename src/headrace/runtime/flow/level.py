@@ -6,12 +6,12 @@ of it from each of their senders, and the least of them counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from headrace.core.operator import MAX_TIMESTAMP
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.envelope import MARK
+from headrace.runtime.envelope import MARK, Envelope
 from headrace.runtime.event_time import ANY_SPLIT, Progress, Watermarks, merge_watermarks
 from headrace.runtime.flow.load import Load
 from headrace.runtime.flow.messages import Round
@@ -30,10 +30,11 @@ class FlowingLevel(LevelTask):
 
     def __init__(
         self, plan: PhysicalPlan, level: int, subtask: int, clock: Callable[[], int], *,
-        tell: Callable[[DriverItem], None], source: int | None = None,
-        files: Mapping[str, str] | None = None,
+        tell: Callable[[DriverItem], None] | None, source: int | None = None,
+        files: Mapping[str, str] | None = None, checkpoints: bool = True,
     ):  # fmt: skip
-        """`tell`: the way to the driver."""
+        """`tell`: the way to the driver; None: through all levels, as in a batch. `checkpoints`:
+        whether it will be part of any."""
         self._said: dict[int, tuple[int, bool]] = {}
         """Of each origin read here: what was said of it last, its time and whether it is idle."""
         self._shown: dict[int, dict[str, Progress]] = {}
@@ -43,8 +44,9 @@ class FlowingLevel(LevelTask):
         """What was heard of time in a round, until all its records are here."""
         self.load = Load()
         super().__init__(
-            plan, level, subtask, clock, source=source, logged=level > 0, files=files, tell=tell
-        )
+            plan, level, subtask, clock, source=source, logged=checkpoints and level > 0,
+            files=files, tell=tell,
+        )  # fmt: skip
 
     @property
     def works_in_waves(self) -> bool:
@@ -131,7 +133,8 @@ class FlowingLevel(LevelTask):
 
     def end_records(self) -> Iterator[Row]:
         """All records of a round are here: time moves on."""
-        yield from self._release_waiting()
+        for task in self.tasks.values():
+            yield from self._release(task)
         marks, self._marks = self._marks, {}
         self.time.look_at_clock()
         if marks:
@@ -196,8 +199,8 @@ class FlowingLevel(LevelTask):
                     task.split = split
                     task.report_watermark(MAX_TIMESTAMP)
             self._report_time(task)
-        yield from self._release_waiting()
         for task in self.tasks.values():
+            yield from self._release(task)
             task.advance_watermark(MAX_TIMESTAMP)
             if self.plan.batch:
                 task.stop_clock()
@@ -205,17 +208,41 @@ class FlowingLevel(LevelTask):
             yield from self._outbox.take_full()
         yield from self._outbox.take_waiting()
 
-    def _release_waiting(self) -> Iterator[Row]:
-        """Let operators see the input that waited for the rest of it."""
-        for task in self.tasks.values():
-            for _ in task.release():
-                yield from self._outbox.take_full()
+    def _release(self, task: VertexTask) -> Iterator[Row]:
+        """Let an operator see the input that waited for the rest of it."""
+        for _ in task.release():
+            yield from self._outbox.take_full()
+
+    def take_all(self, blobs: Iterable[bytes]) -> Iterator[Row]:
+        """In a batch: hand over everything that the level before sent, and come to the end.
+
+        How many tasks send is not known, so that time ends with all that is here. Only where marks
+        lie between records they tell who sends them, once all are here.
+        """
+        self.work_in_rounds(Round())
+        envelopes: Iterable[Envelope] = map(Envelope.decode, blobs)
+        if self._per_record:
+            envelopes = list(envelopes)
+            self.time.expect_only(_channels(envelopes))
+        for envelope in envelopes:
+            for item in envelope.driver:
+                self._outbox.to_driver(item)
+            for vertex, side, content in envelope.records:
+                yield from self.take_item(vertex, side, content)
+        yield from self.finish_batch()
+
+    def finish_batch(self) -> Iterator[Row]:
+        """In a batch: all input has been read."""
+        yield from self.end_input()
+        yield from self.end_epoch()
+        for item in self.counts():
+            self._outbox.to_driver(item)
+        yield from self._outbox.take_waiting()
 
     def counts(self) -> Iterator[DriverItem]:
         """What the operators have counted, for the driver."""
-        if self.level == 0:
-            for task in self._timekeepers():
-                self._show_progress(task)
+        for task in self._timekeepers():
+            self._show_progress(task)
         for task in self.tasks.values():
             counts = {"incarnation": self._incarnation, **task.counts(), LOAD: self.load.spent()}
             yield task.vertex.id, self.subtask, COUNTS, counts
@@ -227,6 +254,16 @@ class FlowingLevel(LevelTask):
         if self.source is not None:
             return _source_channel(self.source, self.subtask)
         return super()._channel(split)
+
+
+def _channels(envelopes: Iterable[Envelope]) -> dict[int, list[str]]:
+    """By origin, who reports of it in these."""
+    channels: dict[int, dict[str, None]] = {}
+    for envelope in envelopes:
+        for news in envelope.marks():
+            for origin, splits in news.items():
+                channels.setdefault(origin, {}).update(dict.fromkeys(splits))
+    return {origin: list(names) for origin, names in channels.items()}
 
 
 def _source_channel(source: int, number: int) -> str:

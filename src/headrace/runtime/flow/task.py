@@ -470,7 +470,8 @@ class FlowTask:
         self._outside.write(written, lambda: self._outside.send(Ended(self.id, part, figures)))
 
     def _part(self, number: int) -> tuple[TaskPart, Written, dict[str, Any]]:
-        items = (*self._items.take_all(), *self.task.counts())
+        counts = tuple(self.task.counts())  # asking for them, too, may tell the driver something
+        items = (*self._items.take_all(), *counts)
         if self._snapshots is None:
             none = {"union": False, "bytes": 0, "operators": {}}
             positions = {} if self._splits is None else self._splits.positions()
