@@ -14,9 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.core.operator import Batch
+from headrace.errors import InvalidArgument
 from headrace.memory.begun_task import begin_task
 from headrace.memory.clock import ManualClock
 from headrace.memory.snapshot import Snapshot
+from headrace.origin import calling_origin
 from headrace.plan.physical import RESTORED_CHECKPOINT, PhysicalPlan
 from headrace.runtime.envelope import Envelope
 from headrace.runtime.event_time import ANY_SPLIT, Watermarks
@@ -114,6 +116,8 @@ class MemoryEngine:
 
     def run(self, batch: MicroBatch) -> None:
         """Run one round through all levels; afterwards its results are out."""
+        if self._has_ended(batch):
+            return
         number = self.batches + 1
         on_way: dict[TaskId, list[bytes]] = {id: [] for id in self._tasks}
         for id, task in self._tasks.items():
@@ -121,6 +125,16 @@ class MemoryEngine:
             for slot, parcel in rows:
                 on_way[TaskId(id.level + 1, slot)].append(parcel)
         self._complete(number)
+
+    def _has_ended(self, batch: MicroBatch) -> bool:
+        """Whether nothing can happen any more; refuses records."""
+        ended = all(task.ended for task in self._tasks.values())
+        if ended and any(batch.records.values()):
+            raise InvalidArgument(
+                "a record was sent after the end of all input", origin=calling_origin(),
+                hint="Send it before the input ends, or go on from a snapshot.",
+            )  # fmt: skip
+        return ended
 
     def _read(self, task: FlowTask, batch: MicroBatch, number: int) -> Iterator[Row]:
         """Have a source task read its part of a round."""

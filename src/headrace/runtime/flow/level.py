@@ -94,13 +94,30 @@ class FlowingLevel(LevelTask):
             self.time.take_in({id: {s: self._progress(task, s) for s in task.reported}})
         self._advance_behind((id,))  # also without news: a split may be idle by now
         if self.level:
-            self._outbox.mark(self._derived((id,)))
+            self._send_mark(self._derived((id,)))
             return
         told = watermark, idle = self._progress_of_source(id)
         if self._said.get(id) != told:
             self._said[id] = told
             now = max(1, self.time.now)
-            self._outbox.mark({id: {self._channel(""): (watermark, -now if idle else now)}})
+            self._send_mark({id: {self._channel(""): (watermark, -now if idle else now)}})
+
+    def _pass_mark(self, news: Watermarks) -> None:
+        self._hear(news)
+        if self.level < self.plan.last_level:
+            self._send_mark(self._derived(news))
+
+    def _send_mark(self, news: Watermarks) -> None:
+        """Let those behind an exchange hear of time after all that was before it."""
+        if not self._hears_later:
+            for task in self.tasks.values():
+                task.end_round()  # what operators hold back would be late behind it
+        self._outbox.mark(news)
+
+    @property
+    def _hears_later(self) -> bool:
+        """Whether marks are heard only when all records of a round are here."""
+        return self._in_rounds and not self._per_record
 
     def _show_progress(self, task: VertexTask) -> None:
         """Let the driver know how far the splits have come that are read here.
@@ -144,7 +161,7 @@ class FlowingLevel(LevelTask):
 
     def take_item(self, vertex: int, side: int, content: Any) -> Iterator[Row]:
         """Hand over a part of what another level sent."""
-        if vertex == MARK and self._in_rounds and not self._per_record:
+        if vertex == MARK and self._hears_later:
             merge_watermarks(self._marks, content)
             return
         self._open_item(vertex, side, content)
