@@ -157,7 +157,7 @@ class FrameSource(CaseSource):
     names: tuple[str, ...] = ()
     types: tuple[Any, ...] = ()
 
-    def native(self, session: Any, streaming: bool) -> Any:
+    def native(self, session: Any, files: list[str] | None = None) -> Any:
         rows = tuple(row[1:] for part in self._chosen() for row in part)
         return frame_of_rows(session, rows, self.types).toDF(*self.names)
 

@@ -1,8 +1,8 @@
-"""SIGKILL before and after every step of a checkpoint: the output never shows it.
+"""SIGKILL at every step of a checkpoint, in each way to run a stream: the output never shows it.
 
 A chain is one job that is killed at one point after the other, started again each time, and in
 the end let go on: that costs one start of the program for each point. HEADRACE_KILL_MATRIX=full
-makes every step at every one of several micro-batches a job of its own.
+makes every step at every one of several checkpoints a job of its own.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from headrace.core.crash_points import STEPS
+from tests.spark.conftest import wait_until
 from tests.spark.kill_jobs import (
+    begin,
     calls,
     check_nothing_wrong_yet,
     check_output,
@@ -26,103 +29,189 @@ from tests.spark.kill_jobs import (
 
 FULL = os.environ.get("HEADRACE_KILL_MATRIX") == "full"
 Point = tuple[str, int]
-
-PLANNED = ("offset-log.before", "offset-log.after")
-COMMITTED = tuple(step for step in STEPS if step == "commit-log.after"
-                  or step.startswith(("sink-commit", "cleanup")))  # fmt: skip
-
-FIRST = [(step, 0) for step in STEPS[::2] if step != "cleanup.before"]
-"""In the first micro-batch: those after its commit while an earlier life's work is finished."""
-FIRST += [("cleanup.before", 1)]
-
-LATER = [
-    (step, 0 if step in PLANNED else number) for number, step in enumerate(STEPS[::-2], start=2)
-]
-"""Each in a micro-batch of its own. A source's plans are counted anew by each life."""
+IN_WORKERS = (
+    "barrier-injected",
+    "barrier-aligned",
+    "sink-pre-commit.before",
+    "sink-pre-commit.after",
+    "snapshot-taken",
+    "state-files.before",
+    "state-files.after",
+)
 
 
-def kill_at(folder: Path, point: Point, batches: int) -> None:
+@dataclass(frozen=True)
+class Mode:
+    """A way to run the job, with as many records as its checkpoints need."""
+
+    batches: int
+    environ: dict[str, str]
+    apart: int
+    """Checkpoints between two kills: in real time the job does not wait for them."""
+
+
+MICRO_BATCH = Mode(14, {"HEADRACE_STREAM_MODE": "micro-batch"}, 1)
+REAL_TIME = Mode(100, {"HEADRACE_STREAM_MODE": "real-time", "KILL_JOBS_PAUSE": "0.04"}, 3)
+"""Slow enough to take twenty checkpoints of 50 ms."""
+OVERTAKING = Mode(
+    100,
+    {
+        "HEADRACE_STREAM_MODE": "real-time",
+        "KILL_JOBS_SLOW": "0.006",
+        "KILL_JOBS_PAUSE": "0.02",
+        "KILL_JOBS_OPTIONS": "execution.checkpointing.unaligned.enabled=true",
+    },
+    3,
+)
+"""Too slow for its sources."""
+
+
+def later_and_later(steps: Iterable[str], mode: Mode, first: int = 2) -> list[Point]:
+    """Each step at a checkpoint of its own."""
+    return [(step, first + number * mode.apart) for number, step in enumerate(steps)]
+
+
+ALIGNED = tuple(step for step in STEPS if step != "barrier-overtakes")
+IN_THE_FIRST = [(step, 1) for step in ALIGNED[: ALIGNED.index("metadata.after") : 2]]
+"""Steps after which there is no checkpoint yet: the job begins again from nothing."""
+CHAINS = {
+    "micro-batch, the first": (MICRO_BATCH, [*IN_THE_FIRST, ("metadata.after", 1)]),
+    "micro-batch, later": (
+        MICRO_BATCH,
+        later_and_later([*ALIGNED[1 : ALIGNED.index("metadata.before") : 2], *ALIGNED[-5:]],
+                        MICRO_BATCH),
+    ),
+    "real time": (
+        REAL_TIME,
+        later_and_later(
+            ["barrier-injected", "barrier-aligned", "snapshot-taken", "state-files.after",
+             "metadata.before", "metadata.after", "sink-commit.before"],
+            REAL_TIME,
+        ),
+    ),
+    "overtaking": (
+        OVERTAKING,
+        later_and_later(
+            ["barrier-overtakes", "snapshot-taken", "state-files.before", "metadata.before",
+             "metadata.after"],
+            OVERTAKING,
+            3,
+        ),
+    ),
+}  # fmt: skip
+
+
+def kill_at(folder: Path, point: Point, mode: Mode) -> None:
     """One life of the job that ends at the point."""
-    step, batch = point
+    step, number = point
     ended = run(
-        folder, batches, HEADRACE_CRASH_AT=f"{step}@{batch}",
+        folder,
+        mode.batches,
+        **mode.environ,
+        HEADRACE_CRASH_AT=f"{step}@{number}",
         HEADRACE_CRASH_MARK=str(folder / f"died-{len(list(folder.glob('died-*')))}"),
-    )  # fmt: skip
+    )
     assert ended.returncode == -signal.SIGKILL, (point, ended.stdout, ended.stderr[-3000:])
-    assert len(list(folder.glob(f"died-*.{step}@{batch}"))) >= 1
-    check_log(folder, point)
-    check_nothing_wrong_yet(folder, batches)
+    check_nothing_wrong_yet(folder, mode.batches)
 
 
-def check_log(folder: Path, point: Point) -> None:
-    """Spark's logs show that it happened where it should."""
-    step, batch = point
-    [checkpoint] = folder.glob("checkpoints/job-1/run-*/checkpoint")
-    planned, committed = (
-        max((int(entry.name) for entry in (checkpoint / log).glob("*") if entry.name.isdigit()),
-            default=-1)
-        for log in ("offsets", "commits")
-    )  # fmt: skip
-    if step == "offset-log.before":
-        assert planned == committed
-    elif step == "offset-log.after":
-        assert planned == committed + 1
-    elif step in COMMITTED:
-        assert committed >= batch
-    else:
-        assert (planned, committed) == (batch, batch - 1)
-
-
-def chain(folder: Path, points: Iterable[Point], batches: int) -> None:
+def chain(folder: Path, points: Iterable[Point], mode: Mode) -> None:
     """Kill one job at all the points in turn; then it must come to its end."""
     prepared(folder)
     for point in points:
-        kill_at(folder, point, batches)
-    last = run(folder, batches)
+        kill_at(folder, point, mode)
+    last = run(folder, mode.batches, **mode.environ)
     assert last.stdout.endswith("finished\n"), last.stderr[-3000:]
-    check_output(folder, batches)
+    check_output(folder, mode.batches)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_killed_at_every_step(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(chain, tmp_path / "first", FIRST, 6)
-        later = pool.submit(chain, tmp_path / "later", LATER, 12)
-        first.result()
-        later.result()
-    for name in ("first", "later"):
-        made = calls(tmp_path / name)
-        assert made["recover and commit"]
-        assert made["recover and abort"]
+@pytest.mark.parametrize("name", CHAINS)
+def test_killed_at_every_step(tmp_path: Path, name: str) -> None:
+    mode, points = CHAINS[name]
+    chain(tmp_path / "job", points, mode)
+    made = calls(tmp_path / "job")
+    assert made["recover and commit"]
+    assert made["recover and abort"]
 
 
 @pytest.mark.slow
 def test_every_step_has_its_point() -> None:
-    assert {step for step, _ in FIRST + LATER} == set(STEPS)
+    assert {step for _, points in CHAINS.values() for step, _ in points} == set(STEPS)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_only_the_process_that_comes_by(tmp_path: Path) -> None:
-    """Python workers and the planners of sources: Spark or the restart strategy tries again."""
-    steps = ("sink-pre-commit.before", "state-files.before", "state-files.after",
-             "sink-pre-commit.after", "state-commit.before")  # fmt: skip
-    points = [(step, number) for number, step in enumerate(steps, start=1)]
-    points += [("offset-log.before", 6), ("offset-log.after", 1)]
+@pytest.mark.parametrize("mode", [MICRO_BATCH, REAL_TIME], ids=["micro-batch", "real time"])
+def test_only_the_worker_that_comes_by(tmp_path: Path, mode: Mode) -> None:
+    """The job notices that a worker is gone, and goes on from its last checkpoint."""
+    points = later_and_later(IN_WORKERS, mode)
     folder = prepared(tmp_path / "job")
     ended = run(
-        folder, 12, HEADRACE_CRASH_WHOM="process", HEADRACE_CRASH_MARK=str(folder / "died"),
-        HEADRACE_CRASH_AT=",".join(f"{step}@{batch}" for step, batch in points),
-    )  # fmt: skip
+        folder,
+        mode.batches,
+        **mode.environ,
+        HEADRACE_CRASH_WHOM="process",
+        HEADRACE_CRASH_MARK=str(folder / "died"),
+        HEADRACE_CRASH_AT=",".join(f"{step}@{number}" for step, number in points),
+    )
     assert ended.stdout.endswith("finished\n"), ended.stderr[-3000:]
     died = {path.name.removeprefix("died.") for path in folder.glob("died.*")}
-    assert died == {f"{step}@{batch}" for step, batch in points}
-    check_output(folder, 12)
+    assert died == {f"{step}@{number}" for step, number in points}
+    check_output(folder, mode.batches)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("mode", "point"),
+    [
+        (MICRO_BATCH, "metadata.before@3"),
+        (REAL_TIME, "metadata.before@6"),
+        (REAL_TIME, "sink-commit.before@6"),
+    ],
+    ids=["micro-batch", "real time", "real time, about to commit"],
+)
+def test_a_driver_that_wakes_up_late_changes_nothing(
+    tmp_path: Path, mode: Mode, point: str
+) -> None:
+    """All its processes stand still at a step of a checkpoint, until its successor has ended."""
+    folder, mark = prepared(tmp_path / "job"), tmp_path / "stopped"
+    late = begin(
+        folder,
+        mode.batches,
+        **mode.environ,
+        HEADRACE_CRASH_AT=point,
+        HEADRACE_CRASH_MARK=str(mark),
+        HEADRACE_CRASH_SIGNAL="SIGSTOP",
+    )
+    try:
+        wait_until(lambda: Path(f"{mark}.{point}").exists(), 120)
+        successor = run(folder, mode.batches, **mode.environ)
+        assert successor.returncode == 0, successor.stderr[-3000:]
+        check_output(folder, mode.batches)
+        _send(late.pid, signal.SIGCONT)
+        _, messages = late.communicate(timeout=120)
+        assert late.returncode != 0
+        assert "started once more meanwhile" in messages
+        check_output(folder, mode.batches)
+    finally:
+        _send(late.pid, signal.SIGKILL)
+        late.communicate()
+
+
+def _send(session: int, what: signal.Signals) -> None:
+    """Send all processes of a session a signal."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(ProcessLookupError, PermissionError):
+                if os.getsid(int(entry.name)) == session:
+                    os.kill(int(entry.name), what)
 
 
 @pytest.mark.skipif(not FULL, reason="HEADRACE_KILL_MATRIX=full runs every step by itself")
-@pytest.mark.parametrize("batch", [0, 2, 4])
-@pytest.mark.parametrize("step", STEPS)
-def test_one_kill(tmp_path: Path, step: str, batch: int) -> None:
-    chain(tmp_path / "job", [(step, batch)], 7)
+@pytest.mark.parametrize("number", [1, 3, 5])
+@pytest.mark.parametrize("step", ALIGNED)
+def test_one_kill(tmp_path: Path, step: str, number: int) -> None:
+    chain(tmp_path / "job", [(step, number)], MICRO_BATCH)

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.spark.conftest import wait_until
-from tests.spark.kill_jobs import begin, check_nothing_wrong_yet, check_output, prepared, run
 from tests.spark.real_time_jobs import JOBS
 
 pytestmark = pytest.mark.timeout(700)
-REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time", "KILL_JOBS_PAUSE": "0.04"}
-"""Slow enough to take twenty checkpoints of 50 ms."""
-KILLED_AT = (
-    "barrier-injected@2", "barrier-aligned@5", "snapshot-taken@8", "state-files.after@11",
-    "metadata.before@14", "metadata.after@17", "sink-commit.before@20",
-)  # fmt: skip
-OVERTAKING = {
-    "HEADRACE_STREAM_MODE": "real-time", "KILL_JOBS_SLOW": "0.006", "KILL_JOBS_PAUSE": "0.02",
-    "KILL_JOBS_OPTIONS": "execution.checkpointing.unaligned.enabled=true",
-}  # fmt: skip
-"""Too slow for its sources."""
-KILLED_WHILE_OVERTAKING = (
-    "barrier-overtakes@3", "snapshot-taken@6", "state-files.before@9", "metadata.before@12",
-    "metadata.after@15",
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -114,54 +94,3 @@ def test_a_function_that_fails_is_told_with_its_line(results):
     assert "ZeroDivisionError" in error
     assert "real_time_jobs.py" in error
     assert "Traceback" not in results["stderr"]
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize(
-    ("job", "points"), [(REAL_TIME, KILLED_AT), (OVERTAKING, KILLED_WHILE_OVERTAKING)],
-    ids=["aligned", "overtaking"],
-)  # fmt: skip
-def test_killed_at_every_step_the_output_is_exact(tmp_path: Path, job, points):
-    folder, batches = prepared(tmp_path / "job"), 100
-    for number, point in enumerate(points):
-        mark = str(folder / f"died-{number}")
-        ended = run(folder, batches, **job, HEADRACE_CRASH_AT=point, HEADRACE_CRASH_MARK=mark)
-        assert ended.returncode == -signal.SIGKILL, (point, ended.stdout, ended.stderr[-3000:])
-        check_nothing_wrong_yet(folder, batches)
-    ended = run(folder, batches, **job)
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    check_output(folder, batches)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("point", ["metadata.before@6", "sink-commit.before@6"])
-def test_a_driver_that_wakes_up_late_changes_nothing(tmp_path: Path, point: str):
-    """All its processes stand still at a step of a checkpoint, until its successor has ended."""
-    folder, batches, mark = prepared(tmp_path / "job"), 60, tmp_path / "stopped"
-    late = begin(
-        folder, batches, **REAL_TIME, HEADRACE_CRASH_AT=point, HEADRACE_CRASH_MARK=str(mark),
-        HEADRACE_CRASH_SIGNAL="SIGSTOP",
-    )  # fmt: skip
-    try:
-        wait_until(lambda: Path(f"{mark}.{point}").exists(), 120)
-        successor = run(folder, batches, **REAL_TIME)
-        assert successor.returncode == 0, successor.stderr[-3000:]
-        check_output(folder, batches)
-        _send(late.pid, signal.SIGCONT)
-        _, messages = late.communicate(timeout=120)
-        assert late.returncode != 0
-        assert "started once more meanwhile" in messages
-        check_output(folder, batches)
-    finally:
-        _send(late.pid, signal.SIGKILL)
-        late.communicate()
-
-
-def _send(session: int, what: signal.Signals) -> None:
-    """Send all processes of a session a signal."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with suppress(ProcessLookupError, PermissionError):
-                if os.getsid(int(entry.name)) == session:
-                    os.kill(int(entry.name), what)

@@ -142,9 +142,7 @@ class RandomSource(TableSource):
     def reader(self) -> SplitSpec:
         return SplitSpec(Parts(self._chosen()))
 
-    def native(self, session: Any, streaming: bool) -> Any:
-        if streaming:
-            return None
+    def native(self, session: Any, files: list[str] | None = None) -> Any:
         rows = [row for part in self.parts for row in part]
         arrays = {
             each.name: to_arrow([row[at + 1] for row in rows], each.type)

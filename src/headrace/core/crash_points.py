@@ -1,15 +1,12 @@
 """Named steps of a checkpoint at which a test lets the job die.
 
-    HEADRACE_CRASH_AT=journal.before@3    the step, and the number of the micro-batch; or several
+    HEADRACE_CRASH_AT=journal.before@3    the step, and the number of the checkpoint; or several
     HEADRACE_CRASH_MARK=<file>            <file>.journal.before@3 is made when it happens, so that
                                           it happens once
     HEADRACE_CRASH_WHOM=job | process     everything in the session, or only who comes by
     HEADRACE_CRASH_SIGNAL=SIGSTOP         not dead, but asleep until somebody wakes it
 
-The planner of a source, a process beside the driver, does not know the number of a micro-batch:
-`offset-log` counts what has been planned, and begun, since the program was started.
-
-Without the first variable a step is an empty call, a few for each micro-batch.
+Without the first variable a step is an empty call, a few for each checkpoint.
 """
 
 from __future__ import annotations
@@ -20,24 +17,25 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-STEPS = (  # of a micro-batch
-    "offset-log.before", "offset-log.after",
-    "sink-pre-commit.before", "sink-pre-commit.after",
-    "state-files.before", "state-files.after",
-    "state-commit.before", "state-commit.after",
-    "journal.before", "journal.after",
-    "commit-log.before", "commit-log.after",
-    "sink-commit.before", "sink-commit.after",
-    "cleanup.before", "cleanup.after",
-)  # fmt: skip
-
-FLOW_STEPS = (
-    "checkpoint-triggered", "barrier-injected", "barrier-aligned", "barrier-overtakes",
+STEPS = (
+    "checkpoint-triggered",
+    "barrier-injected",
+    "barrier-aligned",
+    "barrier-overtakes",
+    "sink-pre-commit.before",
+    "sink-pre-commit.after",
     "snapshot-taken",
-    "state-files.before", "state-files.after", "journal.before", "journal.after",
-    "metadata.before", "metadata.after", "sink-commit.before", "sink-commit.after",
-)  # fmt: skip
-"""The steps of a checkpoint in real time."""
+    "state-files.before",
+    "state-files.after",
+    "journal.before",
+    "journal.after",
+    "metadata.before",
+    "metadata.after",
+    "sink-commit.before",
+    "sink-commit.after",
+    "cleanup.before",
+    "cleanup.after",
+)
 
 
 def _nothing(step: str, batch_id: int) -> None:
@@ -80,4 +78,4 @@ _MARK = os.environ.get("HEADRACE_CRASH_MARK", "")
 _WHOM = os.environ.get("HEADRACE_CRASH_WHOM", "job")
 _HOW = signal.Signals[os.environ.get("HEADRACE_CRASH_SIGNAL", "SIGKILL")]
 reach: Callable[[str, int], None] = _nothing if _AT is None else _killer(_AT, _MARK, _WHOM, _HOW)
-"""Come by a step of a micro-batch."""
+"""Come by a step of a checkpoint."""

@@ -216,13 +216,15 @@ class OnDriver:
 class FrameSpec(SourceSpec):
     """Rows that Spark reads itself, as tuples of a change's kind and the columns' values.
 
-    `frame` holds a function of a session and whether to stream that makes the DataFrame; its
-    columns have `types` (`headrace.core.logical_types`)."""
+    `frame` holds a function of a session and a list of files that makes the DataFrame of these
+    files; None: of all there are. Its columns have `types` (`headrace.core.logical_types`)."""
 
     frame: OnDriver
     types: tuple[Any, ...]
     ends: bool = True
     name: str = "table"
+    by_files: bool = False
+    """Whether it is made of files, which can be read one after the other."""
 
     @property
     def bounded(self) -> bool:

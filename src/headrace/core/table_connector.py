@@ -122,10 +122,14 @@ class TableSource(ABC):
     makes_watermarks = False
     """Whether Flink lets the source itself make watermarks; then one may be of 1970 or before."""
 
-    def native(self, session: Any, streaming: bool) -> Any:
+    by_files = False
+    """Whether Spark reads it from files, which can be read one after the other."""
+
+    def native(self, session: Any, files: list[str] | None = None) -> Any:
         """A Spark DataFrame with the table's columns by name; None if Spark cannot read it.
 
-        Columns of metadata are named METADATA_PREFIX and the metadata's name.
+        Columns of metadata are named METADATA_PREFIX and the metadata's name. `files`: of a table
+        made of files, only these.
         """
         return None
 

@@ -23,14 +23,15 @@ from headrace.origin import calling_origin
 from headrace.runtime.flow.coordinator import CheckpointSettings
 from headrace.runtime.flow.messages import Alignment
 from headrace.spark.dependencies import add_archive, add_file, set_requirements
+from headrace.spark.flow.attempt import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
 from headrace.spark.session import default_parallelism, requested_parallelism
-from headrace.spark.stream import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
 
 _CHAINING = "pipeline.operator-chaining.enabled"
 _BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
 _CHANGELOG = "state.changelog.enabled"
 _SAVEPOINTS = "execution.checkpointing.savepoint-dir"
 _CHECKPOINTS = "execution.checkpointing.dir"
+_FALL_BACK = "headrace.checkpointing.fall-back"
 _FILES_PER_BATCH = "headrace.stream.files-per-batch"
 _MOST_RECORDS = "headrace.stream.max-records-per-batch"
 _TARGET_BATCH = "headrace.stream.target-batch-duration"
@@ -191,6 +192,7 @@ class SettingsMixin:
             files_per_batch=self.configuration.get_integer(_FILES_PER_BATCH, 0) or None,
             target_batch_ms=self._target_batch(),
             max_records_per_batch=self.configuration.get_integer(_MOST_RECORDS, 0) or None,
+            fall_back=self.configuration.get_boolean(_FALL_BACK, False),
         )
 
     def _checkpoint_settings(self) -> CheckpointSettings:

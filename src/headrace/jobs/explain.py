@@ -7,13 +7,13 @@ from headrace.graph.nodes import Graph
 from headrace.jobs.launcher import JobSettings
 from headrace.plan.explain import job_graph_text
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.flow.sources import with_splits
 from headrace.spark.batch import lower_batch
 from headrace.spark.dependencies import prepare
+from headrace.spark.flow.lowering import lower_stream
 from headrace.spark.inputs import with_local_files
 from headrace.spark.session import explained, get_session
 from headrace.spark.shipment import pack
-from headrace.spark.stream import physical_plan_text
-from headrace.spark.stream_inputs import with_positions
 
 __all__ = ["execution_plan_json", "explain"]
 
@@ -24,13 +24,11 @@ def explain(graph: Graph, plan: PhysicalPlan, settings: JobSettings) -> str:
     plan = with_local_files(plan)
     streams = settings.as_stream or not plan.bounded
     if streams:
-        plan = with_positions(plan)
+        plan = with_splits(plan)
     shipment = pack(plan, "explain", **prepare(spark, settings.dependencies))
-    if streams:
-        physical = physical_plan_text(spark, plan, shipment)
-    else:
-        physical = explained(spark, lower_batch(spark, plan, shipment))
-    kind = "one Spark streaming query" if streams else "one Spark batch"
+    lower = lower_stream if streams else lower_batch
+    physical = explained(spark, lower(spark, plan, shipment))
+    kind = "one stream of records through these stages" if streams else "one Spark batch"
     return "\n".join([
         "== Stream graph ==", stream_graph_text(graph), "",
         "== Job graph (chained) ==", job_graph_text(plan), "",

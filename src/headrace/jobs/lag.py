@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.flow.admission import Admission
+from headrace.runtime.flow.gate import SourceReach
 from headrace.runtime.flow.splits import SplitReach
-from headrace.spark.admission import Admission
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,14 @@ class SourceLag:
         return f"{self.name}: {behind} behind{limit}{took}"
 
 
-def source_lags(plan: PhysicalPlan, admission: Admission) -> dict[str, SourceLag]:
-    """The lag of each source by its uid."""
+def source_lags(
+    plan: PhysicalPlan, admission: Admission, reaches: Mapping[int, SourceReach]
+) -> dict[str, SourceLag]:
+    """The lag of each source by its uid; `reaches`: by source, as of the last micro-batch."""
     found = {}
     for vertex in plan.sources:
-        reach = admission.reach(vertex.id)
-        known = vertex.id in admission.limits and reach.planned > 0
+        reach = reaches[vertex.id]
+        known = vertex.id in admission.limits and admission.last_batch_ms is not None
         found[vertex.uid] = SourceLag(
             name=vertex.name,
             splits=dict(reach.splits),

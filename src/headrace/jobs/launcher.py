@@ -27,20 +27,17 @@ from headrace.jobs.stateful_uids import warn_of_missing_uids
 from headrace.jobs.stream_job import Opened, Records, StreamJob
 from headrace.jobs.stream_mode import choose_mode, why_not_by_plan
 from headrace.origin import Origin, calling_origin
-from headrace.plan.physical import FLOWS, RESTORED_CHECKPOINT, PhysicalPlan
+from headrace.plan.physical import RESTORED_CHECKPOINT, PhysicalPlan
 from headrace.runtime.flow.sources import with_splits
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
+from headrace.spark.flow.attempt import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
 from headrace.spark.flow.run import slots_needed
 from headrace.spark.inputs import with_local_files
 from headrace.spark.job_folder import JobFolder, job_folder
 from headrace.spark.savepoints.opening import Start, open_run
 from headrace.spark.session import Session, get_session
 from headrace.spark.shipment import pack
-from headrace.spark.stream import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
-from headrace.spark.stream_inputs import with_positions
-
-_FALL_BACK = "headrace.checkpointing.fall-back"
 
 
 @dataclass(frozen=True)
@@ -70,18 +67,17 @@ def launch(
     if as_stream:
         settings = _with_mode(plan, settings)
     real_time = as_stream and settings.stream.mode == REAL_TIME
-    plan = with_local_files(plan, None if real_time else settings.stream.files_per_batch)
-    if real_time:
-        plan = with_splits(plan)
+    files_per_batch = None if real_time else settings.stream.files_per_batch
+    plan = with_local_files(plan, files_per_batch)
+    if as_stream:
+        plan = with_splits(plan, files_per_batch)
     if is_planning_only():
-        raise Planned(with_positions(plan))
+        raise Planned(with_splits(plan))
     job_id = JobID()
     spark = get_session(settings.spark, slots=_slots(plan) if real_time else 0)
     records = records_of(plan, settings)
     if as_stream:
-        if real_time:
-            plan = replace(plan, settings={**plan.settings, FLOWS: True})
-        return _launch_stream(spark, job_id, with_positions(plan), settings, records, on_collect)
+        return _launch_stream(spark, job_id, plan, settings, records, on_collect)
     return _launch_batch(spark, job_id, plan, settings, records, on_collect)
 
 
@@ -114,7 +110,6 @@ def records_of(plan: PhysicalPlan, settings: JobSettings) -> Records:
         settings.checkpoint_timeout_ms,
         settings.tolerable_checkpoint_failures,
         savepoint_directory(configuration),
-        configuration.get_boolean(_FALL_BACK, False),
     )
 
 
@@ -141,7 +136,15 @@ def _launched_in(
 
     def opened(path: str | None) -> Opened:
         job = {"id": str(job_id), "name": plan.name}
-        start = open_run(spark, folder, plan, job, path, recovery.allow_non_restored)
+        start = open_run(
+            spark,
+            folder,
+            plan,
+            job,
+            path,
+            recovery.allow_non_restored,
+            fall_back=settings.stream.fall_back,
+        )
         named = _named(plan, folder, start, records)
         shipment = pack(named, str(job_id), alive=str(folder.notes), **sent_along)
         return Opened(named, shipment, start)

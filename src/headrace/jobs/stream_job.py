@@ -24,13 +24,12 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.flow.messages import TaskFigures
 from headrace.runtime.flow.task import TASK
 from headrace.spark.batch import DriverItem
-from headrace.spark.commit_watch import CommitWatch
-from headrace.spark.failures import DamagedState
 from headrace.spark.file_store import FileStore, file_store
+from headrace.spark.flow.attempt import REAL_TIME, Attempt, Job, StreamSettings
+from headrace.spark.flow.rounds import RoundRun
 from headrace.spark.flow.run import FlowRun
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.checkpoint import Checkpoint, last_committed
-from headrace.spark.savepoints.fall_back import fall_back, located
 from headrace.spark.savepoints.opening import (
     Start,
     deal_out_on_resume,
@@ -41,9 +40,7 @@ from headrace.spark.savepoints.querying import query_key, state_frame
 from headrace.spark.savepoints.writer import write_savepoint
 from headrace.spark.session import Session
 from headrace.spark.shipment import Shipment
-from headrace.spark.stream import REAL_TIME, StreamRun, StreamSettings
 
-_FIRST_BATCH_WITHIN = 120.0
 _DRAINED_WITHIN = 600.0
 _SAVED_WITHIN = 600.0
 _PROBE = "_probe"
@@ -61,8 +58,6 @@ class Records:
     tolerable_failures: int = 0
     savepoint_directory: str | None = None
     """Where savepoints go that are not told where to go."""
-    fall_back: bool = False
-    """Whether to go on from the checkpoint before the last one if that is damaged."""
     status: JobStatus = JobStatus.RUNNING
     figures: dict[int, list[Any]] = field(default_factory=dict)
     """What slots wrote of their state, by micro-batches that are not committed yet."""
@@ -93,7 +88,7 @@ class StreamJob:
         self._folder = folder
         self._records = records
         self._stopped = threading.Event()
-        self._attempt: StreamRun | FlowRun | None = None
+        self._attempt: Attempt | None = None
         self._begun = threading.Event()
         self._over = threading.Event()
         self._saving = threading.Lock()
@@ -126,28 +121,26 @@ class StreamJob:
             journal = CommitJournal(run.child("journal"))
             self._results.commits.recover(last_committed(run), journal)
 
-    def _new_attempt(self) -> StreamRun | FlowRun:
+    def _new_attempt(self) -> Attempt:
         last = last_committed(self._folder.run)
         self._results.commits.recover(last)
         if last is not None and is_dealt_out_on_resume(self._folder):
             self._begin_anew()
             last = None
-        start = self._opened.start
         if last is not None:
             self._records.checkpoints.restored(last, self._folder.run.uri)
-            start = Start(None, start.positions)
-        job = (
+        opened = self._opened
+        job = Job(
             self._spark,
-            self._opened.plan,
-            self._opened.shipment,
+            opened.plan,
+            opened.shipment,
             self,
             self._settings,
             self._folder,
-            start,
+            opened.start,
         )
-        if self._settings.mode != REAL_TIME:
-            return StreamRun(*job)
-        return FlowRun(*job, self._attempt if isinstance(self._attempt, FlowRun) else None)
+        kind = FlowRun if self._settings.mode == REAL_TIME else RoundRun
+        return kind(job, self._attempt)
 
     def _begin_anew(self) -> None:
         """Go on in a new run: state that all subtasks must see is dealt out when one starts."""
@@ -162,14 +155,8 @@ class StreamJob:
         self._begun.set()
         if self._stopped.is_set():
             return
-        try:
-            with self._watch.running():
-                attempt.run()
-        except DamagedState as error:
-            damage = located(self._folder.run, error)
-            if not self._records.fall_back or not fall_back(self._folder.run, damage):
-                raise damage from None
-            self._run_once(number)
+        with self._watch.running():
+            attempt.run()
 
     # What the stream tells.
 
@@ -209,8 +196,8 @@ class StreamJob:
         """How far the sources are behind what could be read, by uid."""
         self._begun.wait(timeout=60)
         attempt = self._attempt
-        if isinstance(attempt, StreamRun):
-            return source_lags(self._opened.plan, attempt.admission)
+        if isinstance(attempt, RoundRun):
+            return source_lags(self._opened.plan, attempt.admission, attempt.reaches())
         return flowing_lags(self._opened.plan, self._results.reach)
 
     def stop(self) -> None:
@@ -220,17 +207,12 @@ class StreamJob:
             self._attempt.stop()
 
     def savepoint(self, directory: str) -> str:
-        """Save the state of the last committed micro-batch, while the stream goes on."""
+        """Take a checkpoint and save it, while the stream goes on."""
         target = self._target(directory)
         with self._saving:
-            attempt = self._at_first_checkpoint()
-            if isinstance(attempt, FlowRun):
-                return self._save_flow(attempt, target)
-            with attempt.gate:
-                attempt.watch.settle()  # a savepoint stands for output that is committed
-                return self._write(target, attempt.store, attempt.watch.last)
+            return self._save(self._running(), target)
 
-    def _save_flow(self, attempt: FlowRun, target: FileStore, *, stops: bool = False) -> str:
+    def _save(self, attempt: Attempt, target: FileStore, *, stops: bool = False) -> str:
         number = attempt.checkpoint(_SAVED_WITHIN, stops=stops, stays=True)
         if number is None:
             failed = JobFailed("the job has not come to a checkpoint that could be saved")
@@ -241,21 +223,20 @@ class StreamJob:
             return self._write(target, attempt.store, checkpoint.number)
 
     def stop_with_savepoint(self, directory: str, *, drain: bool) -> str:
-        """Stop after a micro-batch and save its state; drained, after a last one for all timers."""
+        """Stop with a checkpoint and save it; drained, after all timers have fired."""
         target = self._target(directory)
         with self._saving:
-            attempt = self._at_first_checkpoint()
-            if drain:
-                attempt.drain()
-                attempt = self._wait_for_end()
-            elif isinstance(attempt, FlowRun):
-                saved = self._save_flow(attempt, target, stops=True)
+            attempt = self._running()
+            if not drain:
+                saved = self._save(attempt, target, stops=True)
                 self.stop()
                 attempt.ended.wait(timeout=_DRAINED_WITHIN)
                 return saved
+            attempt.drain()
+            attempt = self._wait_for_end()
             self.stop()
             attempt.ended.wait(timeout=_DRAINED_WITHIN)
-            return self._write(target, attempt.store, _last(attempt))
+            return self._write(target, attempt.store, attempt.last)
 
     def query_key(self, uid: str, name: str, key: Any) -> Any:
         """What a state holds for a key, as of the last checkpoint."""
@@ -268,19 +249,18 @@ class StreamJob:
         return state_frame(self._spark, self._folder.run, uid, name)
 
     def _require_checkpoint(self) -> None:
-        attempt = self._at_first_checkpoint()
-        if isinstance(attempt, FlowRun):
-            only_asked_for = self._settings.checkpoints.interval is None
-            if attempt.last is None or only_asked_for:
-                attempt.checkpoint(_SAVED_WITHIN)
+        attempt = self._running()
+        only_asked_for = self._settings.checkpoints.interval is None
+        if attempt.last is None or only_asked_for:
+            attempt.checkpoint(_SAVED_WITHIN)
 
-    def _wait_for_end(self) -> StreamRun | FlowRun:
+    def _wait_for_end(self) -> Attempt:
         """The attempt that has seen the end; one that fails meanwhile is followed by another."""
         deadline = time.monotonic() + _DRAINED_WITHIN
         while True:
             attempt = self._attempt
             assert attempt is not None
-            if attempt.ended_in is not None and _watch(attempt).wait_for(attempt.ended_in, 1):
+            if attempt.ended_in is not None and attempt.wait_for(attempt.ended_in, 1):
                 return attempt
             if time.monotonic() > deadline or self._stopped.is_set() or self._over.is_set():
                 raise JobFailed("the job did not come to its end")
@@ -299,18 +279,12 @@ class StreamJob:
             ) from None
         return target
 
-    def _at_first_checkpoint(self) -> StreamRun | FlowRun:
-        """The running attempt, once there is something to save."""
+    def _running(self) -> Attempt:
+        """The attempt that is at work."""
         self._begun.wait(timeout=60)
         attempt = self._attempt
         if attempt is None or self._stopped.is_set() or self._over.is_set():
             raise InvalidArgument("the job is not running, so it cannot be saved")
-        if isinstance(attempt, FlowRun):
-            return attempt
-        if attempt.watch.last is None:
-            attempt.wake()
-            if not attempt.watch.wait_for(0, _FIRST_BATCH_WITHIN):
-                raise JobFailed("the job has not come to a first checkpoint that could be saved")
         return attempt
 
     def _write(self, target: FileStore, run: FileStore, number: int | None) -> str:
@@ -326,14 +300,6 @@ class StreamJob:
             checkpoint.batch, target.uri, int(begin * 1000), CheckpointFigures(size, size)
         )
         return target.uri
-
-
-def _watch(attempt: StreamRun | FlowRun) -> CommitWatch | FlowRun:
-    return attempt if isinstance(attempt, FlowRun) else attempt.watch
-
-
-def _last(attempt: StreamRun | FlowRun) -> int | None:
-    return _watch(attempt).last
 
 
 def _figures(written: list[Any]) -> CheckpointFigures:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
-from headrace.core.source import SplitSpec, TextFilesSpec
+from headrace.core.source import SplitSpec
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.flow.sources import with_splits
-from headrace.spark.flow.run import driver_host, slots_needed
+from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME, StreamSettings, driver_host
+from headrace.spark.flow.run import slots_needed
 from headrace.spark.flow.self_test import why_not_real_time
 from headrace.spark.session import Session, task_slots
-from headrace.spark.stream import MICRO_BATCH, REAL_TIME, StreamSettings
 
 
 def choose_mode(
@@ -38,15 +37,7 @@ def why_not_by_plan(plan: PhysicalPlan, settings: StreamSettings) -> str | None:
     folder = settings.checkpoint_dir or ""
     if "://" in folder.removeprefix("file://"):
         return f"its checkpoints are in {folder}, and only mounted folders can be written to"
-    watches = any(isinstance(vertex.source, TextFilesSpec) for vertex in plan.sources)
-    if watches and _has_micro_batches(folder, settings.job_number):
-        return "its checkpoints list the files that micro-batches have read"
     return None
-
-
-def _has_micro_batches(folder: str, job: int) -> bool:
-    runs = Path(folder.removeprefix("file://") or "/nowhere") / f"job-{job}"
-    return any(runs.glob("run-*/checkpoint/commits/*"))
 
 
 def _why_not_by_spark(spark: Session, plan: PhysicalPlan) -> str | None:

@@ -16,8 +16,6 @@ PER_RECORD_WATERMARKS = "per_record_watermarks"
 """The setting under which watermarks travel between the records they follow."""
 WATERMARK_INTERVAL = "watermark_interval"
 """The setting of how many milliseconds lie between two watermarks."""
-FLOWS = "flows"
-"""The setting of a job whose tasks run on and on, instead of a micro-batch at a time."""
 RESTORED_CHECKPOINT = "restored_checkpoint"
 """The setting of a job that starts from a savepoint: the number of the checkpoint it holds."""
 

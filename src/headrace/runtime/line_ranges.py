@@ -117,12 +117,18 @@ class WatchedLines(Source[Any]):
 
     splits_end = True
 
-    def __init__(self, path: str, decode: Callable[[list[str]], list[Any]] | None = None):
+    def __init__(
+        self,
+        path: str,
+        decode: Callable[[list[str]], list[Any]] | None = None,
+        files_per_batch: int | None = None,
+    ):
         self._path = path
         self._decode = decode
+        self._files_per_batch = files_per_batch
 
     def create_enumerator(self) -> SplitEnumerator:
-        return _NewFiles(self._path)
+        return _NewFiles(self._path, self._files_per_batch)
 
     def create_reader(self) -> SplitReader[Any]:
         return _LineReader(self._decode)
@@ -131,19 +137,41 @@ class WatchedLines(Source[Any]):
 class _NewFiles(SplitEnumerator):
     """Files in the order in which they were written."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, files_per_batch: int | None = None):
         self._path = path
+        self._files = _FewFiles(files_per_batch)
 
     def splits(self) -> list[Split]:
+        self._files.begin_batch()
         found = [(file.stat(), str(file.resolve())) for file in local_files((self._path,)) or ()]
         found.sort(key=lambda each: (each[0].st_mtime_ns, each[1]))
         return [Split(name, [name, 0, facts.st_size]) for facts, name in found]
 
     def latest_position(self, split: Split, start: Any) -> Any:
-        return split.info[2]
+        end = max(start, split.info[2])
+        return end if start == end or self._files.admits(split.info[0]) else start
 
     def is_over(self, split: Split, position: Any) -> bool:
         return bool(position >= split.info[2])
+
+
+class _FewFiles:
+    """Lets a micro-batch read no more than so many files."""
+
+    def __init__(self, most: int | None):
+        self._most = most
+        self._begun: set[str] = set()
+
+    def begin_batch(self) -> None:
+        self._begun = set()
+
+    def admits(self, name: str) -> bool:
+        if self._most is None or name in self._begun:
+            return True
+        if len(self._begun) >= self._most:
+            return False
+        self._begun.add(name)
+        return True
 
 
 class _RangeEnumerator(SplitEnumerator):
@@ -151,13 +179,12 @@ class _RangeEnumerator(SplitEnumerator):
 
     def __init__(self, ranges: list[Range], files_per_batch: int | None, parallelism: int):
         self._splits = [Split(f"{name}:{start}", [name, start, end]) for name, start, end in ranges]
-        self._files_per_batch = files_per_batch
+        self._files = _FewFiles(files_per_batch)
         self._parallelism = parallelism
-        self._begun: set[str] = set()
         self._line_lengths: dict[str, float] = {}
 
     def splits(self) -> list[Split]:
-        self._begun = set()  # asked once for each micro-batch
+        self._files.begin_batch()  # asked once for each micro-batch
         return self._splits
 
     def initial_position(self, split: Split) -> Any:
@@ -165,13 +192,7 @@ class _RangeEnumerator(SplitEnumerator):
 
     def latest_position(self, split: Split, start: Any) -> Any:
         name, _, end = split.info
-        if start >= end:
-            return start
-        if self._files_per_batch is not None and name not in self._begun:
-            if len(self._begun) >= self._files_per_batch:
-                return start
-            self._begun.add(name)
-        return end
+        return end if start < end and self._files.admits(name) else start
 
     def is_at_end(self, split: Split, position: Any) -> bool:
         return bool(position >= split.info[2])

@@ -1,16 +1,14 @@
 """Keeping the sources of a watermark group together.
 
-After each micro-batch the driver notes which splits are too far ahead of their group; the next
-micro-batches leave them where they are. Results do not depend on it: it keeps what waits for the
+The driver hears how far the splits have come, and lets those wait that are too far ahead of their
+group. Results do not depend on it: it keeps what waits for the
 slower sources small.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from headrace.core.operator import MAX_TIMESTAMP
@@ -26,8 +24,7 @@ Item = tuple[int, int, str, Any]
 class Aligner:
     """Decides in the driver which splits wait."""
 
-    def __init__(self, plan: PhysicalPlan, note: Path | None = None):
-        self._note = note
+    def __init__(self, plan: PhysicalPlan):
         self._sources = {
             edge.target: (source, _alignment(plan.vertices[edge.target]))
             for source in plan.sources if source.source is not None and not source.source.bounded
@@ -37,7 +34,7 @@ class Aligner:
         self._idle_after = {origin: plan.vertices[origin].operator for origin in self._sources}
 
     def take_in(self, items: Iterable[Item]) -> None:
-        """Hear how far the splits have come, and note which of them shall wait."""
+        """Hear how far the splits have come."""
         if not self._sources:
             return
         for origin, _, kind, splits in items:
@@ -45,12 +42,9 @@ class Aligner:
                 known = self._known.setdefault(origin, {})
                 for split, progress in splits.items():
                     known[split] = later(known[split], progress) if split in known else progress
-        if self._note is not None:
-            unfinished = self._note.with_suffix(".new")
-            unfinished.write_text(json.dumps(self.ahead()), encoding="utf-8")
-            unfinished.rename(self._note)
 
     def ahead(self) -> dict[str, list[str]]:
+        """By source, the splits that shall wait."""
         slowest: dict[str, int] = {}
         for origin, (_, alignment) in self._sources.items():
             assert alignment is not None
@@ -74,15 +68,6 @@ class Aligner:
         return heard < 0 or (
             timeout is not None and time.time_ns() // 1_000_000 - heard >= timeout
         )  # fmt: skip
-
-
-def waiting(note: str, source: int) -> set[str]:
-    """The splits of a source that shall wait, for whoever plans the next micro-batch."""
-    try:
-        ahead = json.loads(Path(note).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return set()
-    return set(ahead.get(str(source), ()))
 
 
 def _alignment(vertex: Vertex) -> Alignment | None:

@@ -110,9 +110,9 @@ class SparkCatalogs:
         clause = f" USING {using}" if using else ""
         self.run(f"CREATE TABLE {self.path(database, table)} ({columns}){clause}")
 
-    def read(self, session: Any, streaming: bool, database: str, table: str) -> DataFrame:
+    def read(self, session: Any, database: str, table: str) -> DataFrame:
         found = self.session(session)
-        reader = found.readStream if streaming else found.read
+        reader = found.read
         return reader.table(self.path(database, table))
 
     def write(self, frame: DataFrame, database: str, table: str, overwrite: bool) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from headrace import errors
 from headrace.core.user_code import RecordFailure, report
-from headrace.errors import CorruptState, HeadraceError, JobFailed
+from headrace.errors import HeadraceError, JobFailed
 from headrace.origin import Origin
 from headrace.spark.essence import describe
 from headrace.spark.failed_attempts import earlier_note, fails_again, leave_note
@@ -19,19 +19,6 @@ FAILURE_MARK = "HEADRACE-FAILURE"
 _FOUND = re.compile(FAILURE_MARK + r" ([A-Za-z0-9+/=]+)")
 _LONGEST_CAUSE = 400
 _NO_SPACE = "No space left on device"
-
-_CHECKPOINT_FILE = re.compile(
-    r"/[^\s,:'\"]*/checkpoint/(?:state|offsets|commits|sources|metadata)[^\s,:'\"]*"
-)
-_STATE_ERROR = "CANNOT_LOAD_STATE_STORE"
-_DAMAGE = re.compile(
-    r"ChecksumException|CHECKSUM_VERIFICATION_FAILED|Stream is corrupted|EOFException|ZipException"
-    r"|Corruption: |Not a checksum file|UNEXPECTED_FILE_SIZE|CANNOT_READ_\w+|CANNOT_FIND_BASE_\w+"
-    r"|INVALID_CHANGE_LOG_READER_VERSION|FORMAT_VALIDATION_FAILURE|FileNotFoundException"
-    r"|does not exist|AUTO_SNAPSHOT_REPAIR_FAILED|MalformedInputException|JsonParseException"
-    r"|JsonMappingException|Incomplete log file|UTFDataFormatException|Unrecognized token"
-)
-"""What Spark and Hadoop say of files that are not what was written; other troubles may pass."""
 
 
 class WorkerFailure(Exception):
@@ -55,23 +42,6 @@ def _packed(error: HeadraceError) -> str:
         "origin": [origin.file, origin.line, origin.code] if isinstance(origin, Origin) else None,
     }
     return f"{error}\n{FAILURE_MARK} {base64.b64encode(json.dumps(fields).encode()).decode()}"
-
-
-class DamagedState(CorruptState):
-    """State that Spark could not read."""
-
-    def __init__(self, what: str, file: str | None):
-        self.what, self.file = what, file
-        where = "a file" if file is None else file
-        super().__init__(
-            f"the state of the checkpoint cannot be read: {where} is damaged or missing\n{what}",
-            hint="Restore the folder from a copy, or start from a savepoint in a new folder. If "
-            "only the last checkpoint is damaged, headrace.checkpointing.fall-back: true goes on "
-            "from the one before.",
-        )
-        found = None if file is None else re.search(r"/(\d+)\.(?:changelog|zip)$", file)
-        self.version = None if found is None else int(found[1])
-        """Which version of a slot's state it was part of."""
 
 
 class Reporting:
@@ -110,21 +80,12 @@ def from_spark(error: BaseException) -> HeadraceError:
     text = str(error)
     found = _FOUND.search(text)
     if found is None:
-        return _full_disk(text) or _damage(text) or describe(text) or JobFailed(repr(error))
+        return _full_disk(text) or describe(text) or JobFailed(repr(error))
     fields = json.loads(base64.b64decode(found.group(1)))
     kind = getattr(errors, fields["kind"], JobFailed)
     origin = Origin(*fields["origin"]) if fields["origin"] else None
     rebuilt: HeadraceError = kind(fields["message"], origin=origin, hint=fields["hint"])
     return rebuilt
-
-
-def _damage(text: str) -> DamagedState | None:
-    """What is wrong with the checkpoint, if that is what Spark complains of."""
-    causes = [line.strip() for line in text.splitlines() if _DAMAGE.search(line)]
-    file = next((found[0] for line in causes if (found := _CHECKPOINT_FILE.search(line))), None)
-    if not causes or (file is None and _STATE_ERROR not in text):
-        return None
-    return DamagedState(causes[0][:_LONGEST_CAUSE], file)
 
 
 def _full_disk(text: str) -> JobFailed | None:

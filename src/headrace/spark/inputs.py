@@ -16,10 +16,11 @@ from headrace.core.source import (
     SplitSpec,
     TextFilesSpec,
 )
-from headrace.errors import SourceUnavailable, Unsupported
+from headrace.errors import Unsupported
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.line_ranges import LineFiles, local_files
 from headrace.runtime.source_task import Range, encode_collection, encode_ranges
+from headrace.spark.flow.frame_rounds import read_lines
 
 
 def static_input(spark: SparkSession, vertex: Vertex) -> DataFrame:
@@ -30,13 +31,13 @@ def static_input(spark: SparkSession, vertex: Vertex) -> DataFrame:
             rows = [(blob,) for blob in encode_collection(spec.values)]
             return spark.createDataFrame(rows, "row binary").coalesce(1)
         case TextFilesSpec():
-            frame = _existing(spark, vertex, spec)
+            frame = read_lines(spark, vertex, spec)
             return frame.coalesce(1) if vertex.parallelism == 1 else frame
         case SplitSpec():
             rows = [(encode_ranges(ranges),) for ranges in _ranges_by_split(spec.source)]
             return spark.createDataFrame(rows, "row binary").coalesce(vertex.parallelism)
         case FrameSpec():
-            rows_of_table: DataFrame = spec.frame.value(spark, False)
+            rows_of_table: DataFrame = spec.frame.value(spark, None)
             return rows_of_table.coalesce(1) if vertex.parallelism == 1 else rows_of_table
         case _:
             raise Unsupported(f"{_label(spec)} cannot be read as a batch", origin=vertex.origin)
@@ -80,18 +81,3 @@ def _in_workers(vertex: Vertex, files_per_batch: int | None) -> SourceSpec | Non
 
 def _label(spec: SourceSpec | None) -> str:
     return spec.label if spec is not None else "this input"
-
-
-def _existing(spark: SparkSession, vertex: Vertex, spec: TextFilesSpec) -> DataFrame:
-    # As Flink does, also what lies in folders inside a folder.
-    reader = spark.read.option("encoding", spec.charset).option("recursiveFileLookup", "true")
-    try:
-        return reader.text(list(spec.paths))
-    except Exception as error:
-        if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
-            raise SourceUnavailable(
-                f"{vertex.name!r}: there is no file or folder {', '.join(spec.paths)}",
-                origin=vertex.origin,
-                hint="Check the path; a relative one starts at the folder you run in.",
-            ) from None
-        raise

@@ -1,9 +1,9 @@
 """Where a stream keeps what it needs to go on after a stop: one folder for each job.
 
     job.json            whose folder it is, which run is the current one, what it started from
-    run-<k>/checkpoint  Spark's logs and state
-    run-<k>/plan.json   what that state belongs to
-    run-<k>/…           words to the slots, prepared output, positions the run started from
+    run-<k>/plan.json   what the state of that run belongs to
+    run-<k>/…           attempts, checkpoints and state (`headrace.spark.flow.checkpoint_files`),
+                        prepared output
     transfer-<k>        the savepoint by which run k took over from the one before
 
 A job goes on in its run as long as its shape stays the same. One with another parallelism or other
@@ -22,10 +22,10 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import CorruptState
 from headrace.operators.sinks import WriteOperator
-from headrace.plan.physical import FLOWS, PhysicalPlan, Vertex
+from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore, LocalStore, file_store
-from headrace.spark.savepoints.checkpoint import PLAN, POSITIONS, last_committed
+from headrace.spark.savepoints.checkpoint import PLAN, last_committed
 
 _NOTE = "job.json"
 
@@ -73,19 +73,6 @@ class JobFolder:
         assert self._note is not None
         return [self.run_store(number) for number in range(self._note.run)
                 if self.run_store(number).exists()]  # fmt: skip
-
-    @property
-    def checkpoint(self) -> str:
-        return f"{self.run.uri}/checkpoint"
-
-    @property
-    def control(self) -> FileStore:
-        return self.run.child("control")
-
-    @property
-    def alignment(self) -> Path:
-        """Where the driver notes which splits shall wait for others."""
-        return self.notes / "alignment.json"
 
     @property
     def journal(self) -> FileStore | None:
@@ -136,7 +123,7 @@ def read_job_note(store: FileStore) -> RunNote | None:
 
 def _has_begun(run: FileStore) -> bool:
     """Whether more has become of a run than its plan, which is written before the note."""
-    return any(name not in (PLAN, POSITIONS) for name in run.names())
+    return any(name != PLAN for name in run.names())
 
 
 def _damaged(what: str) -> CorruptState:
@@ -149,7 +136,6 @@ def shape_of(plan: PhysicalPlan) -> dict[str, Any]:
     """What must be the same for a job to go on with its checkpoint as it is."""
     vertices = plan.vertices.values()
     return {
-        **({"flows": True} if plan.settings.get(FLOWS) else {}),
         "parallelism": plan.parallelism,
         "operators": [[v.uid, v.name, v.level, v.parallelism, v.max_parallelism] for v in vertices],
         "sources": [[v.uid, type(v.source).__name__] for v in plan.sources],

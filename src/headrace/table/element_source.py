@@ -25,9 +25,7 @@ class ElementSource(TableSource):
         self._rows = rows
         self._columns = columns
 
-    def native(self, session: Any, streaming: bool) -> Any:
-        if streaming:
-            return None
+    def native(self, session: Any, files: list[str] | None = None) -> Any:
         if self._columns is None:
             assert self._rows is not None
             arrays = [

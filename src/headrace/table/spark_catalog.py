@@ -51,9 +51,9 @@ class SparkTableSource(TableSource):
     table: SparkTable
     wanted: tuple[str, ...]
 
-    def native(self, session: Any, streaming: bool) -> Any:
+    def native(self, session: Any, files: list[str] | None = None) -> Any:
         it = self.table
-        frame = it.catalogs.read(session, streaming, it.database, it.table)
+        frame = it.catalogs.read(session, it.database, it.table)
         return frame.select(*(f"`{name}`" for name in self.wanted))
 
     def with_projection(self, columns: tuple[int, ...]) -> TableSource:

@@ -87,11 +87,3 @@ def check_there(path: str, *, watched: bool) -> None:
         hint="Create the folder first; files put there later are read as they come." if watched
         else "Check the option 'path'; a relative one starts at the folder you run in.",
     )  # fmt: skip
-
-
-def streamed_path(path: str) -> str:
-    """The path as Spark streams it: folders and patterns, not files."""
-    local = local_file(path)
-    if local is None or not local.is_file():
-        return path
-    return f"{local.resolve().parent}/[{local.name[0]}]{local.name[1:]}"

@@ -18,7 +18,6 @@ from headrace.connectors.tables.file_paths import (
     metadata_text,
     partition_text,
     shown_path,
-    streamed_path,
 )
 from headrace.connectors.tables.file_writer import RowFileOperator, row_file_operator
 from headrace.connectors.tables.line_reading import (
@@ -39,8 +38,8 @@ from headrace.core.table_connector import (
     TableSource,
 )
 from headrace.errors import InvalidArgument, Unsupported
+from headrace.spark.flow.frame_rounds import exactly
 from headrace.spark.native.types import quoted, spark_type
-from headrace.spark.stream_inputs import FILES_PER_BATCH, of_new_files
 
 
 @dataclass(frozen=True)
@@ -56,16 +55,17 @@ class FileTableSource(TableSource):
     """What is read: pairs of whether it is metadata, and its name. None: the table's columns."""
     default_partition: str = DEFAULT_PARTITION
     name_pattern: str | None = None
+    by_files: bool = True
 
     @property
     def bounded(self) -> bool:  # type: ignore[override]
         return not self.watched
 
-    def native(self, session: Any, streaming: bool) -> Any:
+    def native(self, session: Any, files: list[str] | None = None) -> Any:
         lines = self.format.lines
         if lines is not None and lines.checked:
             return None
-        return self._frame(session, streaming)
+        return self._frame(session, files)
 
     def reader(self) -> FrameSpec | None:
         lines = self.format.lines
@@ -76,7 +76,7 @@ class FileTableSource(TableSource):
             METADATA[name] if of_file else own[name] for of_file, name in self._wanted()
         ]
         frame = OnDriver(self._frame)
-        return FrameSpec(frame, (*types, *BAD_COLUMNS), self.bounded, self.path)
+        return FrameSpec(frame, (*types, *BAD_COLUMNS), self.bounded, self.path, by_files=True)
 
     def bad_rows(self, name: str) -> BadRows | None:
         lines = self.format.lines
@@ -93,17 +93,15 @@ class FileTableSource(TableSource):
             return self.outputs
         return tuple((False, name) for name in self.row.names)
 
-    def _frame(self, session: Any, streaming: bool) -> Any:
+    def _frame(self, session: Any, files: list[str] | None) -> Any:
         check_there(self.path, watched=self.watched)
-        if streaming:
-            files = session.conf.get(FILES_PER_BATCH, "")
-            reader = of_new_files(session.readStream, int(files) if files else None)
-        else:
-            reader = session.read.option("recursiveFileLookup", "true")
+        reader = session.read.option("recursiveFileLookup", "true")
         reader = reader.options(**self.format.reading)
         if self.name_pattern is not None:
             reader = reader.option("pathGlobFilter", self.name_pattern)
-        path = streamed_path(self.path) if streaming else self.path
+        if files is not None:
+            reader = exactly(reader)
+        path = self.path if files is None else files
         lines = self.format.lines
         if lines is not None:
             return self._of_lines(lines, reader, path)
@@ -112,7 +110,7 @@ class FileTableSource(TableSource):
     def _in_files(self) -> list[Field]:
         return [each for each in self.row.fields if each.name not in self.partition_keys]
 
-    def _of_columns(self, reader: Any, path: str) -> Any:
+    def _of_columns(self, reader: Any, path: str | list[str]) -> Any:
         if self.format.name == "raw":
             name = self._in_files()[0].name
             texts = {name: f"CAST(value AS {spark_type(self._in_files()[0].type)})"}
@@ -136,7 +134,7 @@ class FileTableSource(TableSource):
             for name in self.partition_keys
         }
 
-    def _of_lines(self, lines: LineFormat, reader: Any, path: str) -> Any:
+    def _of_lines(self, lines: LineFormat, reader: Any, path: str | list[str]) -> Any:
         partitions = self._partitions()
         place = {f"_p{at}": text for at, text in enumerate(partitions.values())}
         place |= {

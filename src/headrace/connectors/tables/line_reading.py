@@ -54,7 +54,9 @@ class LineFormat:
         several = len(every) > 1 or self.multi_line
         return self.name == "csv" and not self.checked and several
 
-    def rows(self, reader: Any, path: str, fields: Sequence[Field], place: Sequence[str]) -> Any:
+    def rows(
+        self, reader: Any, path: str | list[str], fields: Sequence[Field], place: Sequence[str]
+    ) -> Any:
         """A frame of texts, with what `place` adds of the file; rows that must not be there are
         refused or left out."""
         schema = ", ".join(

@@ -38,9 +38,7 @@ class RowsSource(TableSource):
     def reader(self) -> Any:
         return CollectionSpec(self._chosen())
 
-    def native(self, session: Any, streaming: bool) -> Any:
-        if streaming:
-            return None
+    def native(self, session: Any, files: list[str] | None = None) -> Any:
         from headrace.spark.native.frames import frame_of_rows
 
         frame = frame_of_rows(session, tuple(row[1:] for row in self._chosen()), self.types)

@@ -83,6 +83,11 @@ class Coordinator:
         return self._ended.keys() == self._tasks
 
     @property
+    def ended(self) -> Collection[TaskId]:
+        """Tasks that will take part no more."""
+        return self._ended.keys()
+
+    @property
     def next_number(self) -> int:
         return self._next
 

@@ -6,10 +6,11 @@ of it from each of their senders, and the least of them counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from headrace.core.operator import MAX_TIMESTAMP
+from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP
+from headrace.core.source import SplitSpec
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.envelope import MARK, Envelope
 from headrace.runtime.event_time import ANY_SPLIT, Progress, Watermarks, merge_watermarks
@@ -40,6 +41,8 @@ class FlowingLevel(LevelTask):
         self._shown: dict[int, dict[str, Progress]] = {}
         self._in_rounds = False
         self._reads_all = False
+        self._rests = False
+        """Whether the splits read here have come and gone: they hold nobody's time back."""
         self._marks: Watermarks = {}
         """What was heard of time in a round, until all its records are here."""
         self.load = Load()
@@ -137,16 +140,33 @@ class FlowingLevel(LevelTask):
             return watermark, idle
         if watermark == MAX_TIMESTAMP and not self._final:
             return self.time.reached(origin), True
-        return watermark, idle or not self.time.knows_any(origin)
+        return watermark, idle or self._rests or not self.time.knows_any(origin)
 
-    def work_in_rounds(self, first: Round) -> None:
-        """Let all records of a round come before time moves on."""
+    def begin_round(self, round: Round) -> None:
+        """It works in rounds, and this is what it needs to know for the next one."""
         self._in_rounds = True
-        self._reads_all = first.reads_all and self.level == 0
-        for vertex, splits in first.times.items():
+        self._reads_all = round.reads_all and self.level == 0
+        self._rests = False
+        if self._per_record and self.level == 1:
+            self._let_rest(round.resting)
+        for vertex, splits in round.times.items():
             for split, (watermark, heard) in splits.items():
                 self.tasks[vertex].reported[split] = watermark
                 self.tasks[vertex].heard[split] = heard
+
+    def _let_rest(self, senders: Collection[int]) -> None:
+        """Those will say that they have nothing to read only after all that others have read."""
+        now = max(1, self.clock())
+        tasks = [
+            (vertex.id, number)
+            for vertex in self.plan.sources
+            for number in range(vertex.parallelism)
+        ]
+        channels = {_source_channel(*tasks[sender]) for sender in senders}
+        for origin in _origins(self.plan):
+            known = self.time.reports().get(origin, {})
+            resting = {name: (MIN_TIMESTAMP, -now) for name in known if name in channels}
+            self.time.take_in({origin: resting})
 
     def end_records(self) -> Iterator[Row]:
         """All records of a round are here: time moves on."""
@@ -156,8 +176,15 @@ class FlowingLevel(LevelTask):
         self.time.look_at_clock()
         if marks:
             self._pass_mark(marks)
+            yield from self._outbox.take_full()
+        self._rests = self.source is not None and _come_and_go(self.plan.vertices[self.source])
         self.move_time()
         yield from self._outbox.take_full()
+
+    def next_wake(self) -> int | None:
+        """When there is something to do even if nothing comes."""
+        times = (self.next_processing_time(), self.time.next_idle_time())
+        return min((time for time in times if time is not None), default=None)
 
     def take_item(self, vertex: int, side: int, content: Any) -> Iterator[Row]:
         """Hand over a part of what another level sent."""
@@ -236,7 +263,7 @@ class FlowingLevel(LevelTask):
         How many tasks send is not known, so that time ends with all that is here. Only where marks
         lie between records they tell who sends them, once all are here.
         """
-        self.work_in_rounds(Round())
+        self.begin_round(Round())
         envelopes: Iterable[Envelope] = map(Envelope.decode, blobs)
         if self._per_record:
             envelopes = list(envelopes)
@@ -285,6 +312,12 @@ def _channels(envelopes: Iterable[Envelope]) -> dict[int, list[str]]:
 
 def _source_channel(source: int, number: int) -> str:
     return f"#{source}:{number}"
+
+
+def _come_and_go(source: Vertex) -> bool:
+    """Whether the splits of a source come and go, as files do."""
+    spec = source.source
+    return spec.source.splits_end if isinstance(spec, SplitSpec) else True
 
 
 def _origins(plan: PhysicalPlan) -> set[int]:

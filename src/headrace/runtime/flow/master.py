@@ -7,6 +7,7 @@ neither threads nor Spark.
 from __future__ import annotations
 
 import logging
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
@@ -92,45 +93,133 @@ class Savepoint(Protocol):
         """What a task takes over of it."""
 
 
-class Master:
-    """One attempt at running a job."""
+class Ledger:
+    """Hears of the parts of checkpoints, and writes down those that are complete."""
 
     def __init__(
-        self, plan: PhysicalPlan, attempt: int, restored: Checkpoint | None,
-        settings: CheckpointSettings, store: CheckpointStore, listener: Listener,
-        send: Callable[[TaskId, Any], None], begun_with: Savepoint | None = None,
-    ):  # fmt: skip
+        self,
+        plan: PhysicalPlan,
+        attempt: int,
+        restored: Checkpoint | None,
+        settings: CheckpointSettings,
+        store: CheckpointStore,
+        listener: Listener,
+        send: Callable[[TaskId, Any], None],
+        begun_with: Savepoint | None = None,
+    ):
         """`begun_with`: what a job without a checkpoint of its own begins with."""
+        self.plan = plan
         self.tasks = tasks_of(plan)
         self._attempt = attempt
-        self._restored = restored
+        self._latest = restored
         self._store = store
         self._listener = listener
         self._send = send
         self._begun_with = begun_with if restored is None else None
-        self._alignment = settings.alignment
-        self._has_union_state = False
-        self._sources = assign_sources(plan)
         next_number = 1 if restored is None else restored.number + 1
         self.coordinator = Coordinator(self.tasks, settings, next_number=next_number)
-        self.last = None if restored is None else restored.number
-        """The last checkpoint that is complete."""
         self.ended = False
+
+    @property
+    def last(self) -> int | None:
+        """The last checkpoint that is complete."""
+        return None if self._latest is None else self._latest.number
+
+    def _saved_positions(self) -> dict[str, dict[str, Any]]:
+        if self._latest is not None:
+            return self._latest.positions
+        return {} if self._begun_with is None else self._begun_with.positions
+
+    def _begin_with_state(self, task: TaskId, begin: Begin) -> Begin:
+        """What a task begins with: the last checkpoint, or a savepoint."""
+        if self._latest is not None:
+            state = self._latest.slots.get(task)
+            return replace(begin, restored=self._latest.number, state=state)
+        if self._begun_with is not None:
+            given = self._begun_with.given_to(task)
+            return replace(begin, restored=self._begun_with.number, taken_over=given)
+        return begin
+
+    def take_in(self, task: TaskId, message: Any, now: float) -> None:
+        """What a task says."""
+        match message:
+            case Told(items=items):
+                self._listener.told(list(items))
+            case Acknowledged(checkpoint=number, part=part, figures=figures):
+                part = _with_figures(task, part, figures)
+                complete = self.coordinator.acknowledge(task, number, part, now)
+                if complete is not None:
+                    self._complete(complete)
+            case Declined(checkpoint=number, reason=reason):
+                if self.coordinator.decline(number, now, reason):
+                    _LOG.warning("checkpoint %d came to nothing: %s", number, reason)
+            case Ended(part=part, figures=figures):
+                part = _with_figures(task, part, figures)
+                for complete in self.coordinator.end(task, part, now):
+                    self._complete(complete)
+                if self.coordinator.all_ended and not self.ended:
+                    self._complete(self.coordinator.complete_at_end(now))
+                    self.ended = True
+
+    def _complete(self, complete: Complete) -> None:
+        """All parts of a checkpoint are durable: now it is written down, and committed."""
+        before = {n: _items(parts) for n, parts in complete.unclaimed.items()}
+        for number in range(0 if self.last is None else self.last + 1, complete.number):
+            self._listener.arrived(number, before.get(number, []))
+        self._listener.arrived(complete.number, _items(complete.parts))
+        checkpoint = Checkpoint(
+            complete.number,
+            self._attempt,
+            {task: part.state for task, part in complete.parts.items() if part.state is not None},
+            self._positions(complete),
+        )
+        reach("metadata.before", complete.number)
+        if not self._store.is_current():
+            raise Superseded
+        self._store.save(checkpoint)
+        reach("metadata.after", complete.number)
+        self._latest = checkpoint
+        self._listener.committed(complete.number)
+        self._tell_completed(complete)
+        self._store.clean()
+
+    @abstractmethod
+    def _positions(self, complete: Complete) -> dict[str, dict[str, Any]]:
+        """Where the sources stood, by uid and split."""
+
+    def _tell_completed(self, complete: Complete) -> None:
+        """Let the tasks know that a checkpoint is durable."""
+
+
+class Master(Ledger):
+    """One attempt at running a job whose tasks go on and on."""
+
+    def __init__(
+        self,
+        plan: PhysicalPlan,
+        attempt: int,
+        restored: Checkpoint | None,
+        settings: CheckpointSettings,
+        store: CheckpointStore,
+        listener: Listener,
+        send: Callable[[TaskId, Any], None],
+        begun_with: Savepoint | None = None,
+    ):
+        super().__init__(plan, attempt, restored, settings, store, listener, send, begun_with)
+        self._alignment = settings.alignment
+        self._has_union_state = False
+        self._begun_at = self._saved_positions()
+        self._sources = assign_sources(plan)
 
     def discover(self) -> None:
         """Look for splits that nobody reads yet."""
         if not self.coordinator.running or self.ended:
             return
-        saved = self._saved_positions()
         for source in self._sources:
-            for task, words in source.discover(saved.get(source.vertex.uid, {})).items():
+            saved = self._begun_at.get(source.vertex.uid, {})
+            for task, words in source.discover(saved).items():
                 for word in words:
                     self._send(task, word)
-
-    def _saved_positions(self) -> dict[str, dict[str, Any]]:
-        if self._restored is not None:
-            return self._restored.positions
-        return {} if self._begun_with is None else self._begun_with.positions
 
     def look_at_clock(self, now: float) -> None:
         """Give up what takes too long, and begin what is due."""
@@ -164,63 +253,18 @@ class Master:
         """What a task says."""
         match message:
             case Hello():
-                self._send(task, self._beginning_of(task))
+                begin = Begin(
+                    self._attempt, self.coordinator.next_number, alignment=self._alignment
+                )
+                self._send(task, self._begin_with_state(task, begin))
             case Ready(has_union_state=has_union_state):
                 self._has_union_state = self._has_union_state or has_union_state
                 self.coordinator.ready(task)
                 self.discover()
             case WorkedOff(sender=sender, size=size, window=window):
                 self._send(TaskId(task.level - 1, sender), Room(task.number, size, window))
-            case Told(items=items):
-                self._listener.told(list(items))
-            case Acknowledged(checkpoint=number, part=part, figures=figures):
-                part = _with_figures(task, part, figures)
-                complete = self.coordinator.acknowledge(task, number, part, now)
-                if complete is not None:
-                    self._complete(complete)
-            case Declined(checkpoint=number, reason=reason):
-                if self.coordinator.decline(number, now, reason):
-                    _LOG.warning("checkpoint %d came to nothing: %s", number, reason)
-            case Ended(part=part, figures=figures):
-                part = _with_figures(task, part, figures)
-                for complete in self.coordinator.end(task, part, now):
-                    self._complete(complete)
-                if self.coordinator.all_ended:
-                    self._complete(self.coordinator.complete_at_end(now))
-                    self.ended = True
-
-    def _beginning_of(self, task: TaskId) -> Begin:
-        begin = Begin(self._attempt, self.coordinator.next_number, alignment=self._alignment)
-        if self._begun_with is not None:
-            given = self._begun_with.given_to(task)
-            return replace(begin, restored=self._begun_with.number, taken_over=given)
-        if self._restored is not None:
-            state = self._restored.slots.get(task)
-            return replace(begin, restored=self._restored.number, state=state)
-        return begin
-
-    def _complete(self, complete: Complete) -> None:
-        """All parts of a checkpoint are durable: now it is written down, and committed."""
-        before = {n: _items(parts) for n, parts in complete.unclaimed.items()}
-        for number in range(0 if self.last is None else self.last + 1, complete.number):
-            self._listener.arrived(number, before.get(number, []))
-        self._listener.arrived(complete.number, _items(complete.parts))
-        checkpoint = Checkpoint(
-            complete.number,
-            self._attempt,
-            {task: part.state for task, part in complete.parts.items() if part.state is not None},
-            self._positions(complete),
-        )
-        reach("metadata.before", complete.number)
-        if not self._store.is_current():
-            raise Superseded
-        self._store.save(checkpoint)
-        reach("metadata.after", complete.number)
-        self.last = complete.number
-        self._listener.committed(complete.number)
-        for task in self.tasks:
-            self._send(task, Completed(complete.number))
-        self._store.clean()
+            case _:
+                super().take_in(task, message, now)
 
     def _positions(self, complete: Complete) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
@@ -230,6 +274,10 @@ class Master:
                 positions = complete.parts[task].positions
                 known.update({id: list(at) for id, at in positions.items()})
         return found
+
+    def _tell_completed(self, complete: Complete) -> None:
+        for task in self.tasks:
+            self._send(task, Completed(complete.number))
 
     def close(self) -> None:
         for source in self._sources:

@@ -91,6 +91,8 @@ class TaskPart:
     positions: Positions = field(default_factory=dict)
     items: tuple[DriverItem, ...] = ()
     """What the task had to say to the driver since the checkpoint before."""
+    wake_at: int | None = None
+    """Of a task that works in rounds: when it has something to do even if nothing comes."""
 
 
 # From a task to the driver.
@@ -196,7 +198,20 @@ class Begin:
     """Instead of its own files: what it is given of a savepoint, for whoever knows its form."""
     alignment: Alignment = field(default_factory=Alignment)
     round: Round | None = None
-    """What is different for a task that works in rounds; None: it goes on and on."""
+    """What is different for a task that lives for one checkpoint; None: it goes on and on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A part of a split."""
+
+    split: Split
+    start: Any
+    end: Any
+    ends: bool = False
+    """Whether nothing of the split follows, now or later."""
+    skip: int = 0
+    """How many of its records were read before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +222,18 @@ class Round:
     when it has everything they send.
     """
 
+    over: frozenset[int] = frozenset()
+    """Those before it that have come to their end and send nothing any more."""
+    resting: frozenset[int] = frozenset()
+    """Those before it, if they are sources, that have nothing to read and hold nobody back."""
     times: Watermarks = field(default_factory=dict)
     """How far time had come at a source task, by operator and split."""
+    ranges: tuple[Range, ...] = ()
+    """What a source task reads."""
+    records: tuple[tuple[str, list[Any]], ...] = ()
+    """What the driver has read for a source task, by split."""
+    ends: bool = False
+    """Whether a source task comes to its end after that."""
     reads_all: bool = False
     """Whether a source task is alone in reading its source, and so knows all of its splits."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from headrace.core.checkpointed import source_part
 from headrace.core.operator import Batch
 from headrace.core.source import Boundedness, LiveReader, Source, Split, SplitReader
-from headrace.runtime.flow.messages import Positions
+from headrace.runtime.flow.messages import Positions, Range
 from headrace.runtime.source_task import read_split
 
 _WITHIN = "~within"
@@ -19,8 +19,14 @@ _WITHIN = "~within"
 
 
 def is_within(position: Any) -> bool:
-    """Whether a position is inside of a range: only a task that flows can read on from there."""
+    """Whether a position is inside of a range."""
     return isinstance(position, dict) and _WITHIN in position
+
+
+def rest_of_range(split: Split, position: Any) -> Range:
+    """What is left of the range that a position is inside of."""
+    start, end, read = position[_WITHIN]
+    return Range(split, start, end, skip=read)
 
 
 @dataclass
@@ -173,11 +179,28 @@ class Splits:
     def _parts(self, reader: SplitReader[Any], reading: _Reading) -> Iterator[Batch]:
         parts = read_split(reader, reading.split, reading.at, reading.upto)
         skip, reading.read, reading.skip = reading.skip, reading.skip, 0
-        return parts if not skip else _without_first(parts, skip)
+        return _without_first(parts, skip)
 
     def close(self) -> None:
         self._reader.close()
         self._enumerator.close()
+
+
+def read_ranges(
+    reader: SplitReader[Any], ranges: Iterable[Range], *, splits_end: bool
+) -> Iterator[Batch]:
+    """The records of some ranges, and word of each split that is read or at its end."""
+    for each in ranges:
+        name = None if splits_end else each.split.id
+        if name is not None:
+            yield Batch([], split=name)  # there is such a split, for those who keep time
+        if each.start != each.end:
+            parts = read_split(reader, each.split, each.start, each.end)
+            for batch in _without_first(parts, each.skip):
+                batch.split = name
+                yield batch
+        if each.ends and name is not None:
+            yield Batch([], split=name, ends_split=True)
 
 
 def _without_first(parts: Iterator[Batch], count: int) -> Iterator[Batch]:

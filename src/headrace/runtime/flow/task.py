@@ -27,6 +27,7 @@ from headrace.runtime.flow.messages import (
     DriverItem,
     Ended,
     Room,
+    SlotFiles,
     TaskFigures,
     TaskId,
     TaskPart,
@@ -177,6 +178,9 @@ class FlowTask:
         self._windows = Windows(senders, None if self._in_waves else task.load)
         self._round = begin.round
         self._output = Output(id.number, receivers, limited=begin.round is None)
+        if begin.round is not None:
+            self._intake.over |= begin.round.over
+            task.begin_round(begin.round)
         self.task.keep_parcels_below(self._output.parcel_size)
         self._opened: _Opened | None = None
         self._pace = _Pace()
@@ -195,15 +199,25 @@ class FlowTask:
             Snapshots(task.state, id, begin.attempt, begin.state, whole=whole) if id.level else None
         )
         self._counted = task.clock()
+        self.files = begin.state or SlotFiles()
+        """The state of its operators as of the last snapshot."""
         self.ended = False
 
     def open(self, in_flight: list[Parcel] | None = None) -> None:
         """State is there: records may come, first those that were on their way."""
         self._intake.put_back(in_flight or [])
-        if self._round is not None:
-            self.task.work_in_rounds(self._round)
         self.task.begin_epoch(self._epoch, self._begin.attempt)
         self.task.initialize(self._begin.restored)
+
+    @property
+    def last_checkpoint(self) -> int:
+        """The last one that it has taken part in, or began with."""
+        return self._epoch - 1
+
+    @property
+    def is_through(self) -> bool:
+        """Whether it has taken part in the checkpoint that was to be next when it began."""
+        return self.ended or self._epoch > self._begin.checkpoint
 
     # What comes in.
 
@@ -472,12 +486,13 @@ class FlowTask:
     def _part(self, number: int) -> tuple[TaskPart, Written, dict[str, Any]]:
         counts = tuple(self.task.counts())  # asking for them, too, may tell the driver something
         items = (*self._items.take_all(), *counts)
+        wake_at = None if self._round is None or self.ended else self.task.next_wake()
         if self._snapshots is None:
             none = {"union": False, "bytes": 0, "operators": {}}
             positions = {} if self._splits is None else self._splits.positions()
-            return TaskPart(positions=positions, items=items), [], none
-        files, written, figures = self._snapshots.take(number)
-        return TaskPart(files, items=items), written, figures
+            return TaskPart(None, positions, items, wake_at), [], none
+        self.files, written, figures = self._snapshots.take(number)
+        return TaskPart(self.files, items=items, wake_at=wake_at), written, figures
 
 
 def _tasks_at(plan: PhysicalPlan, level: int) -> int:

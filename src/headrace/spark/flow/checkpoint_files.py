@@ -10,9 +10,11 @@ a driver or a worker that wakes up late can write, but nothing it wrote is ever 
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from zlib import crc32
 
 from headrace.errors import CorruptState
 from headrace.runtime.flow.checkpoint import Checkpoint
@@ -20,6 +22,7 @@ from headrace.runtime.flow.master import Superseded
 from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore
 
+_LOG = logging.getLogger("headrace")
 ATTEMPTS, CHECKPOINTS, STATE = "attempts", "checkpoints", "state"
 
 
@@ -96,12 +99,15 @@ def _is_before(file: str, checkpoint: Checkpoint) -> bool:
     return (int(attempt), int(number)) <= (checkpoint.attempt, checkpoint.number)
 
 
-def begin_attempt(run: FileStore, after: int | None = None) -> tuple[int, Checkpoint | None]:
+def begin_attempt(
+    run: FileStore, after: int | None = None, *, fall_back: bool = False
+) -> tuple[int, Checkpoint | None]:
     """Begin another attempt: its number, and the checkpoint it goes on from.
 
     `after`: the attempt before, if it was the same driver's: another driver's may have followed it.
+    `fall_back`: go on from an earlier checkpoint if the last one is damaged.
     """
-    last = last_checkpoint(run)
+    last = _last_whole(run) if fall_back else last_checkpoint(run)
     before = max(_attempts(run), default=0)
     if after is not None and before != after:
         raise Superseded
@@ -115,6 +121,34 @@ def last_checkpoint(run: FileStore) -> Checkpoint | None:
     """The checkpoint to go on from: the last one of the last attempt, or what that began with."""
     name = last_checkpoint_name(run)
     return None if name is None else _read(run, name)
+
+
+def _last_whole(run: FileStore) -> Checkpoint | None:
+    """The last checkpoint of which nothing is damaged, if that is one of the last attempt's."""
+    name = last_checkpoint_name(run)
+    if name is None:
+        return None
+    attempt = name.partition("-")[2]
+    earlier = [each for each in run.names(CHECKPOINTS) if each.endswith(f"-{attempt}")]
+    earlier.sort(key=lambda each: int(each.partition("-")[0]), reverse=True)
+    damage: CorruptState | None = None
+    for each in earlier or [name]:
+        try:
+            checkpoint = _read(run, each)
+            require_files(run, checkpoint, contents=True)
+        except CorruptState as error:
+            damage = damage or error
+            continue
+        if damage is not None:
+            _LOG.warning(
+                "checkpoint %s in %s is damaged, the job goes on from checkpoint %d: %s",
+                name.partition("-")[0],
+                run.uri,
+                checkpoint.number,
+                damage.message,
+            )
+        return checkpoint
+    raise damage or _damaged(run, f"{CHECKPOINTS}/{name} is missing")
 
 
 def read_checkpoint(run: FileStore, number: int) -> Checkpoint | None:
@@ -144,14 +178,16 @@ def last_checkpoint_name(run: FileStore) -> str | None:
     return None if began_with is None else str(began_with)
 
 
-def require_files(run: FileStore, checkpoint: Checkpoint) -> None:
-    """Refuse a checkpoint of which a file is missing or not as long as it was."""
+def require_files(run: FileStore, checkpoint: Checkpoint, *, contents: bool = False) -> None:
+    """Refuse a checkpoint of which a file is missing or not as long as it was; or, if all of them
+    are read, does not hold what it held."""
     for files in checkpoint.slots.values():
         for file in files.all_files:
             name = f"{STATE}/{file.name}"
             if not run.exists(name):
                 raise _damaged(run, f"{name} is missing")
-            if run.size(name) != file.size:
+            is_whole = run.size(name) == file.size
+            if not is_whole or (contents and crc32(run.read(name)) != file.checksum):
                 raise _damaged(run, f"{name} is not what was written")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from headrace.spark.flow.lowering import at_slots
+
 _NEVER_ENDS = "3650 days"
 """How long a query of Spark's lasts; checkpoints are our own."""
 _SETTINGS = {
@@ -27,7 +29,7 @@ def start_query(spark: SparkSession, frame: DataFrame, folder: str) -> Streaming
 
 
 def exchanged(frame: DataFrame, slots: int) -> DataFrame:
-    """Rows of (slot, blob) at their slots."""
-    frame = frame.repartitionById(slots, "slot")
+    """Rows of (slot, blob) at their slots, each at once."""
+    frame = at_slots(frame, slots)
     # What writes rows to Python asks for the next one before it lets one go.
     return frame.selectExpr("slot", "explode(array(blob, cast(null as binary))) as blob")

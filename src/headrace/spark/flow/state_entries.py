@@ -13,9 +13,10 @@ from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.spark.failures import reported
 from headrace.spark.file_store import FileStore, LocalStore
 from headrace.spark.flow.checkpoint_files import STATE
-from headrace.spark.slot_log import HEAD
 from headrace.spark.worker import ArrowFunction
 
+HEAD = -1
+"""The entry that says what a slot is."""
 _SCHEMA = "label int, entry long, blob binary"
 _ARROW = pa.schema([("label", pa.int32()), ("entry", pa.int64()), ("blob", pa.binary())])
 

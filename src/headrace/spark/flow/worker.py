@@ -192,7 +192,7 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
         id = TaskId(0, partition())
         with _begun(plan, id, clock) as at_work:
             vertex, subtask = plan.sources[id.number]
-            level = _level_task(plan, 0, subtask, at_work.items, source=vertex)
+            level = make_level(plan, 0, subtask, at_work.items, source=vertex)
             source = level.plan.vertices[vertex]
             at_work.reporting.speaks_of(source.name, source.uid)
             assert isinstance(source.source, SplitSpec)
@@ -252,9 +252,10 @@ def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
     def run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         id = TaskId(level_number, partition())
         with _begun(plan, id, rows) as at_work:
-            level = _level_task(plan, level_number, id.number, at_work.items)
+            level = make_level(plan, level_number, id.number, at_work.items)
             with abandoned_on_failure(level):
-                in_flight = _restore(level, at_work.begin, plan.state)
+                read = LocalStore(Path(plan.state)).read
+                in_flight = restore_level(level, at_work.begin, read)
                 level.expect_senders(plan.tasks_of)
                 task = at_work.flow_task(id, level, in_flight=in_flight)
                 yield from _as_arrow(_flow(at_work, task), task, at_work.link)
@@ -262,10 +263,9 @@ def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
     return run
 
 
-def _restore(level: FlowingLevel, begin: Begin, state: str) -> list[Parcel]:
+def restore_level(level: FlowingLevel, begin: Begin, read: Callable[[str], bytes]) -> list[Parcel]:
     """Give a task its state back; returns what was on its way to it."""
     if begin.state is not None:
-        read = LocalStore(Path(state)).read
         restore(level.state, begin.state, read)
         level.restore_clock()
         return read_in_flight(begin.state, read)
@@ -387,22 +387,23 @@ def _begun(plan: FlowPlan, id: TaskId, rows: Iterator[pa.RecordBatch]) -> Iterat
 
 def _drain(rows: Iterator[pa.RecordBatch], inbox: Inbox, link: Link) -> None:
     with suppress(Exception):  # Spark has hung up: it says itself why
-        for blob in _blobs(rows):
+        for blob in read_blobs(rows):
             inbox.put(blob)
     link.cut_off.set()
     link.leave()  # a query ends only when it is stopped, or has failed
 
 
-def _blobs(rows: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
+def read_blobs(rows: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
     """What other tasks have sent; a clock's rows have no such column."""
     for batch in rows:
         if batch.num_columns > 1:
             yield from (blob for blob in batch.column(1).to_pylist() if blob is not None)
 
 
-def _level_task(
+def make_level(
     plan: FlowPlan, level: int, subtask: int, items: DriverItems, *, source: int | None = None
 ) -> FlowingLevel:
+    """The operators of a task, open."""
     shipment = plan.shipment
     task = FlowingLevel(
         shipment.plan(), level, subtask, wall_clock, tell=items.add, source=source,

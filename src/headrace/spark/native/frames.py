@@ -84,7 +84,7 @@ def _scan(frames: Frames, scan: Scan) -> DataFrame:
         raise NotNative("a DataStream is not a table of Spark's")
     if not scan.source.changelog.insert_only:
         raise NotNative("the source has updates and deletions")
-    frame = scan.source.native(frames.session, False)
+    frame = scan.source.native(frames.session)
     if frame is None:
         raise NotNative(f"Spark cannot read {'.'.join(scan.path)} itself")
     typed = [

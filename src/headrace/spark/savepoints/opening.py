@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from headrace.errors import InvalidArgument
 from headrace.plan.physical import PhysicalPlan
-from headrace.spark.checked_json import dumped
 from headrace.spark.file_store import FileStore, file_store
 from headrace.spark.job_folder import JobFolder, RunNote, read_job_note, shape_of
-from headrace.spark.savepoints.checkpoint import PLAN, POSITIONS, Checkpoint, note_plan
+from headrace.spark.savepoints.checkpoint import PLAN, Checkpoint, note_plan
 from headrace.spark.savepoints.matching import require_match
 from headrace.spark.savepoints.metadata import METADATA
 from headrace.spark.savepoints.restore import Restored
-from headrace.spark.savepoints.verification import read_note, verify_run
+from headrace.spark.savepoints.verification import verify_run
 from headrace.spark.savepoints.writer import write_savepoint
 
 _UNION = "union"
@@ -30,14 +28,12 @@ class Start:
     """What a run begins with."""
 
     restored: Restored | None = None
-    """State for its first micro-batch; None where Spark's checkpoint has it, or there is none."""
-    positions: dict[str, Any] = field(default_factory=dict)
-    """Where sources began, by uid: those that are not here begin at their own beginning."""
+    """State from elsewhere; None where its own checkpoint has it, or there is none."""
 
 
 def open_run(
     spark: SparkSession, folder: JobFolder, plan: PhysicalPlan, job: dict[str, str],
-    path: str | None = None, allow_non_restored: bool = False,
+    path: str | None = None, allow_non_restored: bool = False, *, fall_back: bool = False,
 ) -> Start:  # fmt: skip
     """Make the folder's current run one that fits the plan, and say what it begins with."""
     known, shape = folder.note, shape_of(plan)
@@ -49,9 +45,9 @@ def open_run(
         note = RunNote(known.output_id, known.run + 1, shape, source)
         restored = opened(spark, path or "", folder.store.child(f"transfer-{note.run}"))
     else:
-        verify_run(folder.run)
+        verify_run(folder.run, fall_back=fall_back)
         if folder.resumes and known.shape == shape and not is_dealt_out_on_resume(folder):
-            return Start(None, read_note(folder.run, POSITIONS))
+            return Start()
         return _changed(spark, folder, known, plan, job, allow_non_restored)
     return _begin(folder, plan, job, note, restored, allow_non_restored)
 
@@ -93,17 +89,13 @@ def _begin(
     folder: JobFolder, plan: PhysicalPlan, job: dict[str, str], note: RunNote,
     restored: Restored | None, allow_non_restored: bool,
 ) -> Start:  # fmt: skip
-    positions: dict[str, Any] = {}
     if restored is not None:
         if not allow_non_restored:
             require_match(restored.metadata, plan, note.restored_from or "the checkpoint")
         restored.check()
-        positions = restored.metadata.sources
-    run = folder.run_store(note.run)
-    note_plan(run, plan, job)
-    run.write(POSITIONS, dumped(positions))
+    note_plan(folder.run_store(note.run), plan, job)
     folder.begin(note)
-    return Start(restored, positions)
+    return Start(restored)
 
 
 def opened(spark: SparkSession, path: str, transfer: FileStore) -> Restored:

@@ -70,7 +70,7 @@ def _last(run: FileStore) -> int:
     for _ in range(_TRIES):
         batch = last_committed(run)
         try:
-            verify_run(run, repair=False)
+            verify_run(run)
         except CorruptState:
             if last_committed(run) == batch:
                 raise
@@ -79,7 +79,7 @@ def _last(run: FileStore) -> int:
             return batch
         break
     raise CorruptState(
-        f"the checkpoint in {run.uri} has no completed micro-batch",
+        f"the checkpoint in {run.uri} has no complete checkpoint",
         hint="Nothing was processed yet: there is no state to look at.",
     )
 

@@ -20,11 +20,11 @@ from headrace.runtime.state_transfer import SlotState, slot_states
 from headrace.runtime.subtask_state import TIMERS_NAME, SubtaskState
 from headrace.spark.failures import reported
 from headrace.spark.file_store import FileStore
+from headrace.spark.flow.state_entries import HEAD
 from headrace.spark.savepoints.checkpoint import Checkpoint
 from headrace.spark.savepoints.outside import at_last_checkpoint
 from headrace.spark.savepoints.unload import pieces
 from headrace.spark.savepoints.writer import rows_in, states_in
-from headrace.spark.slot_log import HEAD
 from headrace.spark.worker import ArrowFunction
 
 _CHOSEN_FIRST = (KEYED, WINDOW, BROADCAST)

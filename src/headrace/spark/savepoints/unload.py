@@ -23,8 +23,8 @@ from headrace.runtime.state_rows import RowForm
 from headrace.runtime.state_transfer import SlotState, slot_states, slot_time
 from headrace.runtime.subtask_state import SubtaskState
 from headrace.spark.failures import reported
+from headrace.spark.flow.state_entries import HEAD
 from headrace.spark.savepoints.direct_files import write_state
-from headrace.spark.slot_log import HEAD
 from headrace.spark.worker import ArrowFunction, wall_clock
 
 PIECES = """operator string, scope string, name string, form string, declared string, rows long,

@@ -9,15 +9,13 @@ from headrace.errors import Unsupported
 from headrace.graph.relations import Scan
 
 
-def native_frame(scan: Scan) -> Callable[[Any, bool], Any]:
-    """A function of a session and whether to stream that gives the table's DataFrame."""
+def native_frame(scan: Scan) -> Callable[[Any, list[str] | None], Any]:
+    """A function of a session and files that gives the table's DataFrame."""
 
-    def frame(session: Any, streaming: bool) -> Any:
-        found = scan.source.native(session, streaming)
+    def frame(session: Any, files: list[str] | None) -> Any:
+        found = scan.source.native(session, files)
         if found is None:
-            raise Unsupported(
-                f"{'.'.join(scan.path)} cannot be read as a {'stream' if streaming else 'batch'}"
-            )
+            raise Unsupported(f"{'.'.join(scan.path)} cannot be read")
         # By number: in Spark, names with dots or in another case may mean other columns.
         return found.toDF(*(f"c{at}" for at in range(len(found.columns))))
 

@@ -47,7 +47,11 @@ def scan(lowering: Lowering, relation: Scan) -> int:
         spec = relation.source.reader()
         if spec is None:
             spec = FrameSpec(
-                OnDriver(native_frame(relation)), relation.types, relation.source.bounded, name
+                OnDriver(native_frame(relation)),
+                relation.types,
+                relation.source.bounded,
+                name,
+                relation.source.by_files,
             )
         node = _without_bad_rows(lowering, relation, lowering.source(name, spec))
     if relation.primary_key is None or not _is_normalized(lowering, relation):

@@ -8,14 +8,10 @@ not handed over stays where it was, in the source. See docs/decisions/0013-admis
 
 from __future__ import annotations
 
-import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Collection, Mapping
 
-from headrace.core.source import SplitSpec
-from headrace.plan.physical import PhysicalPlan
-from headrace.spark.admission_notes import AdmissionNotes, SourceReach, shared
+from headrace.runtime.flow.gate import SourceReach, shared
 
 SHORTEST_TARGET = 1.0
 FIRST_RECORDS_PER_SECOND = 10_000
@@ -137,57 +133,30 @@ class BatchSize:
 
 
 class Admission:
-    """In the driver: hears of each micro-batch and says how much each source may hand over."""
+    """Hears of each micro-batch and says how much each source may hand over."""
 
-    def __init__(
-        self, plan: PhysicalPlan, folder: Path, target: float | None,
-        max_records: int | None = None, clock: Callable[[], float] = time.time,
-    ):  # fmt: skip
-        self._sources = [vertex.id for vertex in plan.sources
-                         if isinstance(vertex.source, SplitSpec)]  # fmt: skip
+    def __init__(self, sources: Collection[int], target: float | None, most: int | None = None):
+        """`sources`: those whose records can be counted; `most`: of each, whatever else holds."""
+        self._sources = sources
         self._size = BatchSize(target) if target is not None else None
-        self._most = max_records
-        self._clock = clock
-        self._planned = clock()
-        self.notes = AdmissionNotes(folder)
-        self.notes.create()
-        self._reaches: dict[int, SourceReach] = {}
-        self.limits: dict[int, int | None] = {}
+        self._most = most
         self.last_batch_ms: int | None = None
         """How long the last micro-batch took that had records of these sources."""
-        # What an earlier run has noted says nothing about this one.
-        self._write({}, {})
+        self.limits: dict[int, int | None] = self._shares({}, {})
 
-    def reach(self, source: int) -> SourceReach:
-        """What the planner of a source noted last; the notes are gone before the job's end is told,
-        what was known then stays known."""
-        found = self.notes.reach(source)
-        if found.planned:
-            self._reaches[source] = found
-        return self._reaches.get(source, found)
+    def batch_ended(self, seconds: float, reaches: Mapping[int, SourceReach]) -> None:
+        """A micro-batch is done: learn from it what the next one may take.
 
-    def batch_ended(self) -> None:
-        """A micro-batch is done: learn from it, and note what the next one may take."""
-        reaches = {source: self.reach(source) for source in self._sources}
-        planned = max((reach.planned for reach in reaches.values()), default=0.0)
-        if planned <= self._planned:
-            return  # it repeated an earlier one, or had no records of these sources
-        admitted = {source: reach.admitted for source, reach in reaches.items()
-                    if reach.planned > self._planned}  # fmt: skip
-        began = min(reaches[source].planned for source in admitted)
-        seconds = max(0.001, self._clock() - began)
-        self._planned = planned
+        `reaches`: where the sources stand; those that have handed nothing over say so.
+        """
+        admitted = {source: reach.admitted for source, reach in reaches.items() if reach.admitted}
+        if not admitted:
+            return
         self.last_batch_ms = round(seconds * 1000)
         if self._size is not None:
-            self._size.observe(sum(admitted.values()), seconds)
+            self._size.observe(sum(admitted.values()), max(0.001, seconds))
         behind = {source: reach.behind for source, reach in reaches.items() if reach.behind}
-        self._write(behind, admitted)
-
-    def _write(self, behind: Mapping[int, int], admitted: Mapping[int, int]) -> None:
-        limits = self._shares(behind, admitted)
-        if limits != self.limits:
-            self.notes.write_limits(limits)
-            self.limits = limits
+        self.limits = self._shares(behind, admitted)
 
     def _shares(
         self, behind: Mapping[int, int], admitted: Mapping[int, int]

@@ -1,0 +1,281 @@
+"""What a Spark task runs in a round: its part of one checkpoint, from the driver's first word to
+its own last.
+
+Workers keep tasks between rounds, since opening a function and restoring state may be dear. Spark
+gives a task to any worker, so what is kept is marked with the checkpoint it stands at; a worker
+that finds itself behind applies the files it has missed.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.core.checkpointed import source_part
+from headrace.core.crash_points import reach
+from headrace.core.operator import Batch
+from headrace.core.source import FrameSpec, LiveReader, SourceSpec, SplitReader, SplitSpec
+from headrace.errors import JobFailed
+from headrace.runtime.flow.level import FlowingLevel
+from headrace.runtime.flow.messages import Begin, Failed, Hello, Leave, Round, SlotFiles, TaskId
+from headrace.runtime.flow.parcels import Parcel
+from headrace.runtime.flow.snapshots import Written, restore
+from headrace.runtime.flow.splits import read_ranges
+from headrace.runtime.flow.task import DriverItems, FlowTask
+from headrace.runtime.level_task import Row
+from headrace.runtime.source_task import decoder
+from headrace.spark.arrow_rows import slot_and_blob
+from headrace.spark.failures import Reporting, WorkerFailure, reported
+from headrace.spark.file_store import LocalStore
+from headrace.spark.flow.channel import Link, leave_process
+from headrace.spark.flow.worker import FlowPlan, make_level, read_blobs, restore_level
+from headrace.spark.garbage import look_at_everything, pass_over_what_stays
+from headrace.spark.runs_at_work import is_over, note_run
+from headrace.spark.shipment import Shipment
+from headrace.spark.worker import ArrowFunction, abandoned_on_failure, column, partition
+
+_PATIENCE = 10.0
+Place = tuple[str, TaskId]
+"""A run, and a task of it."""
+
+
+@dataclass
+class _Kept:
+    """A task between two rounds."""
+
+    level: FlowingLevel
+    items: DriverItems
+    attempt: int
+    checkpoint: int = 0
+    files: SlotFiles | None = None
+    reader: SplitReader[Any] | None = None
+
+    def let_go(self) -> None:
+        """Close it, and free what it held."""
+        self.level.abandon()
+        if self.reader is not None:
+            self.reader.close()
+        look_at_everything()
+
+
+_KEPT: dict[Place, _Kept] = {}
+
+
+def _take_kept(shipment: Shipment, id: TaskId, begin: Begin) -> _Kept | None:
+    """What this process has of a task; what belongs to jobs that have ended goes."""
+    note_run(shipment)
+    for place in [place for place in _KEPT if is_over(place[0], shipment)]:
+        _KEPT.pop(place).let_go()
+    kept = _KEPT.pop((shipment.run_id, id), None)
+    if kept is not None and kept.attempt != begin.attempt:
+        kept.let_go()
+        return None
+    return kept
+
+
+class _AtWork:
+    """What a task has around it: the driver, its files."""
+
+    def __init__(self, plan: FlowPlan, link: Link, begin: Begin, reporting: Reporting):
+        self.plan = plan
+        self.begin = begin
+        self.reporting = reporting
+        self._link = link
+        self._store = LocalStore(Path(plan.state))
+
+    @property
+    def round(self) -> Round:
+        assert self.begin.round is not None
+        return self.begin.round
+
+    def send(self, message: Any) -> None:
+        self._link.send(message)
+
+    def write(self, files: Written, then: Callable[[], None]) -> None:
+        for name, content in files:
+            reach("state-files.before", self.begin.checkpoint)
+            self._store.write(name, content)
+        then()
+
+    def read(self, name: str) -> bytes:
+        return self._store.read(name)
+
+    def as_arrow(self, rows: Iterator[Row], level: FlowingLevel) -> Iterator[pa.RecordBatch]:
+        for slot, blob in rows:
+            if self._link.over.is_set():  # there may be nobody any more who could take it
+                level.abandon()
+                leave_process()
+            yield slot_and_blob(slot, blob)
+
+
+@contextmanager
+def _begun(plan: FlowPlan, id: TaskId) -> Iterator[_AtWork]:
+    """Connect with the driver, and hear what to do."""
+    said: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    link = Link(plan.address, Hello(id, os.getpid()), said.put)
+    try:
+        with reported() as reporting:
+            pass_over_what_stays()
+            begin = said.get()
+            if isinstance(begin, Leave):
+                leave_process()
+            yield _AtWork(plan, link, begin, reporting)
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        link.send(Failed(id, str(error) if isinstance(error, WorkerFailure) else repr(error)))
+        # The driver has Spark end all tasks: were Spark to hear of it first, it would begin this
+        # one again.
+        if link.over.wait(_PATIENCE):
+            leave_process()
+        raise
+    finally:
+        link.close()
+
+
+def read_in_round(
+    plan: FlowPlan, numbers: tuple[int, ...], first: int = 0, *, fed: bool = False
+) -> ArrowFunction:
+    """Level 0: reads what the driver says; or, if it is `fed`, takes what Spark has read.
+
+    `numbers`: of the tasks, by partition; `first`: the first of these partitions.
+    """
+
+    def run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        id = TaskId(0, numbers[partition() - first])
+        with _begun(plan, id) as at_work:
+            vertex, subtask = plan.sources[id.number]
+            kept = _take_kept(plan.shipment, id, at_work.begin)
+            if kept is None:
+                items = DriverItems()
+                level = make_level(plan, 0, subtask, items, source=vertex)
+                kept = _Kept(level, items, at_work.begin.attempt)
+            source = kept.level.plan.vertices[vertex]
+            at_work.reporting.speaks_of(source.name, source.uid)
+            assert source.source is not None
+            with abandoned_on_failure(kept.level):
+                task = _open(at_work, id, kept)
+                batches = (
+                    _decode(source.source, rows) if fed else _read(kept, source.source, at_work)
+                )
+                for batch in batches:
+                    yield from at_work.as_arrow(task.feed(vertex, batch), kept.level)
+                reach("barrier-injected", at_work.begin.checkpoint)
+                last = (
+                    task.end() if at_work.round.ends else task.checkpoint(at_work.begin.checkpoint)
+                )
+                yield from at_work.as_arrow(last, kept.level)
+            _keep(plan, id, task, kept)
+
+    return run
+
+
+def _read(kept: _Kept, spec: SourceSpec, at_work: _AtWork) -> Iterator[Batch]:
+    if not isinstance(spec, SplitSpec):
+        return  # Spark had nothing for this task
+    splits_end = spec.source.splits_end
+    for split, records in at_work.round.records:
+        yield Batch(records, split=None if splits_end else split)
+    if at_work.round.ranges:
+        if kept.reader is None:
+            reader: Any = source_part(spec.source.create_reader())
+            assert not isinstance(reader, LiveReader)
+            kept.reader = reader
+        yield from read_ranges(kept.reader, at_work.round.ranges, splits_end=splits_end)
+
+
+def _decode(spec: SourceSpec, rows: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
+    decode = decoder(spec)
+    for batch in rows:
+        # Rows of a table have all their columns; others are one.
+        yield from decode([batch] if isinstance(spec, FrameSpec) else column(batch, 0))
+
+
+def work_in_round(plan: FlowPlan, level: int) -> ArrowFunction:
+    """A level after an exchange: takes all that was sent to it, up to the barriers."""
+
+    def run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        id = TaskId(level, partition())
+        with _begun(plan, id) as at_work:
+            kept, in_flight = _caught_up(at_work, id)
+            with abandoned_on_failure(kept.level):
+                task = _open(at_work, id, kept, in_flight)
+                kept.level.fire_processing_time()
+                yield from at_work.as_arrow(_work_off(task, rows), kept.level)
+            _keep(plan, id, task, kept)
+
+    return run
+
+
+def _work_off(task: FlowTask, rows: Iterator[pa.RecordBatch]) -> Iterator[Row]:
+    for blob in read_blobs(rows):
+        yield from task.arrive(blob)
+        while task.has_work and not task.task.works_in_waves:
+            yield from task.work()
+    while task.has_work:
+        yield from task.work()
+    if not task.is_through:
+        raise JobFailed(
+            f"task {task.id} was not given all that was sent to it",
+            hint="Spark has lost a part of the stream; the job goes on from its last checkpoint.",
+        )
+
+
+def _open(
+    at_work: _AtWork, id: TaskId, kept: _Kept, in_flight: list[Parcel] | None = None
+) -> FlowTask:
+    begin = at_work.begin
+    if begin.restored is not None and kept.checkpoint == begin.restored:
+        kept.level.complete(begin.restored)
+    task = FlowTask(id, kept.level, begin, at_work, kept.items)
+    task.open(in_flight)
+    return task
+
+
+def _keep(plan: FlowPlan, id: TaskId, task: FlowTask, kept: _Kept) -> None:
+    if task.ended:
+        if kept.reader is not None:
+            kept.reader.close()
+        look_at_everything()
+        return
+    kept.checkpoint = task.last_checkpoint
+    kept.files = task.files
+    _KEPT[plan.shipment.run_id, id] = kept
+
+
+def _caught_up(at_work: _AtWork, id: TaskId) -> tuple[_Kept, list[Parcel]]:
+    """The task with its state as of the last checkpoint, and what was on its way to it."""
+    plan, begin = at_work.plan, at_work.begin
+    kept = _take_kept(plan.shipment, id, begin)
+    if kept is not None and kept.checkpoint != begin.restored and not _catch_up(at_work, kept):
+        kept.let_go()
+        kept = None
+    if kept is not None:
+        return kept, []
+    items = DriverItems()
+    kept = _Kept(make_level(plan, id.level, id.number, items), items, begin.attempt)
+    with abandoned_on_failure(kept.level):
+        in_flight = restore_level(kept.level, begin, at_work.read)
+        kept.level.expect_senders(plan.tasks_of)
+    return kept, in_flight
+
+
+def _catch_up(at_work: _AtWork, kept: _Kept) -> bool:
+    """Apply what was written since the task was here; whether that is possible."""
+    files, wanted = kept.files, at_work.begin.state
+    if files is None or wanted is None or kept.level.remembers:
+        return False  # state could catch up, but not what functions keep in their fields
+    known = len(files.files)
+    if wanted.files[:known] != files.files:
+        return False
+    with abandoned_on_failure(kept.level):
+        restore(kept.level.state, replace(wanted, files=wanted.files[known:]), at_work.read)
+        kept.level.restore_clock()
+    return True
