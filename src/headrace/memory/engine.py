@@ -94,7 +94,7 @@ class MemoryEngine:
             )  # fmt: skip
             begin = Begin(
                 0, self.batches + 1, self._kept.slots.get(id), number,
-                round=Round(self._times_at(level), reads_all=True),
+                round=Round(times=self._times_at(level), reads_all=True),
             )  # fmt: skip
             tasks[id] = begin_task(
                 id, level, begin, self, items, read=self._kept.files.__getitem__,
