@@ -7,7 +7,7 @@ of it from each of their senders, and the least of them counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.core.source import SplitSpec
@@ -25,9 +25,7 @@ LOAD = "load"
 
 
 class FlowingLevel(LevelTask):
-    """A LevelTask whose input does not come in micro-batches."""
-
-    flows: ClassVar[bool] = True
+    """A LevelTask with what comes to it and goes on: records, and time between them."""
 
     def __init__(
         self, plan: PhysicalPlan, level: int, subtask: int, clock: Callable[[], int], *,
@@ -50,6 +48,12 @@ class FlowingLevel(LevelTask):
             plan, level, subtask, clock, source=source, logged=checkpoints and level > 0,
             files=files, tell=tell,
         )  # fmt: skip
+
+    def _vertex_task(self, vertex: Vertex) -> VertexTask:
+        task = super()._vertex_task(vertex)
+        if self._per_record and task.operator.makes_watermarks:
+            task.on_watermark = self._report_time
+        return task
 
     @property
     def works_in_waves(self) -> bool:
@@ -191,7 +195,13 @@ class FlowingLevel(LevelTask):
         if vertex == MARK and self._hears_later:
             merge_watermarks(self._marks, content)
             return
-        self._open_item(vertex, side, content)
+        task = self.tasks.get(vertex)
+        if task is not None:
+            task.receive(side, content)
+        elif vertex == MARK:
+            self._pass_mark(content)
+        else:  # bound for a later level, on the slot it is on already
+            self._outbox.pass_on(self.subtask, vertex, side, content)
         self.fire_processing_time()
         yield from self._outbox.take_full()
 
@@ -290,9 +300,6 @@ class FlowingLevel(LevelTask):
         for task in self.tasks.values():
             counts = {"incarnation": self._incarnation, **task.counts(), LOAD: self.load.spent()}
             yield task.vertex.id, self.subtask, COUNTS, counts
-
-    def _mark(self, task: VertexTask) -> None:
-        self._report_time(task)
 
     def _channel(self, split: str) -> str:
         if self.source is not None:
