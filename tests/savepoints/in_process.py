@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 from headrace.memory.clock import ManualClock
 from headrace.memory.engine import MemoryEngine, MicroBatch
 from headrace.memory.inputs import micro_batches
-from headrace.memory.snapshot import Snapshot, operators_of
+from headrace.memory.snapshot import Snapshot
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.carried_time import CarriedTime
-from headrace.runtime.packed_changes import unpacked
+from headrace.runtime.flow.messages import TaskId
 from headrace.runtime.pickling import dumps
 from headrace.runtime.placement import Placement
 from headrace.runtime.state_transfer import SlotState, slot_states, slot_time
@@ -44,12 +44,10 @@ def snapshot_of(folder: Path, plan: PhysicalPlan) -> Snapshot:
     """What the slots of a plan are to begin with; refused as a job on Spark would refuse it."""
     metadata = metadata_of(folder)
     require_match(metadata, plan, str(folder))
-    places = [(level, slot) for level in range(1, plan.last_level + 1)
-              for slot in range(plan.parallelism)]  # fmt: skip
-    found = Snapshot(metadata.batch, _NOW, plan.parallelism, operators_of(plan))
-    for level, slot in places:
-        found.logs[level, slot] = [dumps(metadata.time.changes(plan, level, slot))]
-        found.states[level, slot] = {}
+    found = Snapshot.of(plan, batches=metadata.batch, now=_NOW)
+    found.begin_with(metadata.time, plan)
+    [source] = plan.sources
+    found.splits = {source.uid: metadata.time.splits}
     vertices = {vertex.uid: vertex for vertex in plan.vertices.values()}
     was = {each["uid"]: int(each["parallelism"]) for each in metadata.operators}
     for state in metadata.states:
@@ -60,8 +58,7 @@ def snapshot_of(folder: Path, plan: PhysicalPlan) -> Snapshot:
         )
         dealer = Dealer(state, placement)
         for slot, piece in dealer.to_all(_rows(folder, state)):
-            found.logs[vertex.level, slot].append(dumps(unpacked(piece.blob)))
-            found.states[vertex.level, slot].update(dealer.about)
+            found.add(TaskId(vertex.level, slot), piece.changes(), dealer.about)
     return found
 
 
@@ -106,12 +103,13 @@ def save(plan: PhysicalPlan, batches: int, folder: Path) -> None:
     snapshot: Snapshot = pickle.loads(engine.snapshot(compact=True))
     engine.close()
     operators = described_operators(plan)
-    time, pieces = CarriedTime(), []
+    time, pieces = CarriedTime(snapshot.splits.get(source.uid, {})), []
     members = {each["id"]: (each["uid"], each["level"], each["parallelism"]) for each in operators}
-    for (level, slot), declared in snapshot.states.items():
-        state = snapshot._rebuilt((level, slot))
-        time.take_in(slot_time(state), level, slot, members)
-        pieces += [_piece(found, plan, folder) for found in slot_states(state, declared, slot)]
+    for task, files in snapshot.slots.items():
+        state = snapshot.state_of(task)
+        time.take_in(slot_time(state), task.level, task.number, members)
+        found = slot_states(state, files.states, task.number)
+        pieces += [_piece(each, plan, folder) for each in found]
     states = merged_states(pieces)
     files = {piece.file[0]: [*piece.file[1:]] for piece in pieces if piece.rows}
     positions = {source.uid: {"splits": {source.uid: [None, batches]}}}

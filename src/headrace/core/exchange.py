@@ -24,11 +24,6 @@ class Exchange(ABC):
     """A way of choosing the receiving subtask; frozen, so that plans can be compared."""
 
     @property
-    def positional(self) -> bool:
-        """Whether the choice depends on how many records went before."""
-        return False
-
-    @property
     def label(self) -> str:
         return type(self).__name__.upper()
 
@@ -68,10 +63,6 @@ class Broadcast(Exchange):
 class Rebalance(Exchange):
     """Round robin; `rescale` is the same here, since all slots are equally near."""
 
-    @property
-    def positional(self) -> bool:
-        return True
-
     def splitter(self, sender: int, parallelism: int, max_parallelism: int) -> Splitter:
         position = sender % parallelism
 
@@ -93,10 +84,6 @@ class Rescale(Rebalance):
 @dataclass(frozen=True)
 class Shuffle(Exchange):
     """At random, evenly; the seed is the sender, so that a retry repeats itself."""
-
-    @property
-    def positional(self) -> bool:
-        return True
 
     def splitter(self, sender: int, parallelism: int, max_parallelism: int) -> Splitter:
         generator = random.Random(sender)

@@ -1,38 +1,50 @@
-"""A plan run in this process, micro-batch by micro-batch.
+"""A plan run in this process, round by round.
 
-The tasks and the blobs between them are those of Spark; what differs is who carries the blobs and
-where state is kept. The caller decides what each micro-batch holds, what time it is and when the
-engine is thrown away for one restored from a snapshot, so every run can be repeated exactly.
+The tasks and the parcels between them are those of Spark; what differs is who carries the parcels
+and where files of state are kept. The caller decides what each round holds, what time it is and
+when the engine is thrown away for one restored from a snapshot, so every run can be repeated
+exactly.
 """
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.core.operator import Batch
+from headrace.errors import InvalidArgument
+from headrace.memory.begun_task import begin_task
 from headrace.memory.clock import ManualClock
-from headrace.memory.snapshot import Place, Snapshot, operators_of
-from headrace.plan.physical import PhysicalPlan
+from headrace.memory.snapshot import Snapshot
+from headrace.origin import calling_origin
+from headrace.plan.physical import RESTORED_CHECKPOINT, PhysicalPlan
 from headrace.runtime.envelope import Envelope
-from headrace.runtime.event_time import ANY_SPLIT
-from headrace.runtime.level_task import LevelTask, Row
+from headrace.runtime.event_time import ANY_SPLIT, Watermarks
+from headrace.runtime.flow.assignment import tasks_of
+from headrace.runtime.flow.level import FlowingLevel
+from headrace.runtime.flow.messages import (
+    Acknowledged,
+    Begin,
+    DriverItem,
+    Ended,
+    Round,
+    TaskId,
+    TaskPart,
+)
+from headrace.runtime.flow.snapshots import Written
+from headrace.runtime.flow.task import DriverItems, FlowTask
+from headrace.runtime.level_task import PROGRESS, Row
 from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
-from headrace.runtime.pickling import dumps
 
-DriverItem = tuple[int, int, str, Any]
 OnItems = Callable[[int, list[DriverItem]], None]
 """Takes the number of a micro-batch and what it sent to the driver."""
-
-_CHUNK_KEYS = 1000
-_ROOM_AT_LEAST = 8 * 2**20
 
 
 @dataclass
 class MicroBatch:
-    """What happens in one micro-batch."""
+    """What happens in one round."""
 
     records: Mapping[int, Iterable[Batch]] = field(default_factory=dict)
     """By the source's vertex."""
@@ -51,111 +63,158 @@ class MemoryEngine:
     ):  # fmt: skip
         self.plan = plan
         self.clock = clock or ManualClock()
-        self.batches = 0
         self._on_items = on_items
-        pickled = pickle_plan(plan)
+        found: Snapshot | None = None if snapshot is None else pickle.loads(snapshot)
+        if found is not None:
+            self.clock.advance_to(max(found.now, self.clock()))
+        self._kept = Snapshot.of(plan) if found is None else found.fitted_to(plan)
+        """What is left of this engine when it is gone."""
+        self._parts: dict[TaskId, TaskPart] = {}
+        """What the tasks contribute to the checkpoint under way."""
+        self._tasks = self._begin_tasks(files, restored=found is not None)
 
-        def task(level: int, slot: int, **rest: Any) -> LevelTask:
-            return LevelTask(unpickle_plan(pickled), level, slot, self.clock, files=files, **rest)
+    @property
+    def batches(self) -> int:
+        """How many rounds there have been."""
+        return self._kept.batches
 
-        self._readers = {vertex.id: task(0, 0, source=vertex.id) for vertex in plan.sources}
-        self._slots = {
-            (level, slot): task(level, slot, logged=True)
-            for level in range(1, plan.last_level + 1)
-            for slot in range(plan.parallelism)
-        }
-        self._logs: dict[Place, list[bytes]] = {place: [] for place in self._slots}
-        self._room = dict.fromkeys(self._slots, _ROOM_AT_LEAST)
-        """How many bytes a log may still grow before it is written anew."""
-        for each in self.tasks():
-            each.open()
-        if snapshot is not None:
-            self._restore(pickle.loads(snapshot))
+    def _begin_tasks(
+        self, files: Mapping[str, str] | None, *, restored: bool
+    ) -> dict[TaskId, FlowTask]:
+        pickled = pickle_plan(_read_by_one(self.plan))
+        sources = [vertex.id for vertex in self.plan.sources]
+        number = self.batches if restored else self.plan.settings.get(RESTORED_CHECKPOINT)
+        tasks = {}
+        for id in tasks_of(unpickle_plan(pickled)):
+            items = DriverItems()
+            source = None if id.level else sources[id.number]
+            level = FlowingLevel(
+                unpickle_plan(pickled), id.level, id.number if id.level else 0, self.clock,
+                tell=items.add, source=source, files=files,
+            )  # fmt: skip
+            begin = Begin(
+                0, self.batches + 1, self._kept.slots.get(id), number,
+                round=Round(times=self._times_at(level), reads_all=True),
+            )  # fmt: skip
+            tasks[id] = begin_task(
+                id, level, begin, self, items, read=self._kept.files.__getitem__,
+                tasks_of=dict.fromkeys(sources, 1),
+            )  # fmt: skip
+        return tasks
 
-    def tasks(self) -> Iterator[LevelTask]:
+    def _times_at(self, level: FlowingLevel) -> Watermarks:
+        """How far the splits had come that a source task reads."""
+        if level.source is None:
+            return {}
+        known = self._kept.splits.get(self.plan.vertices[level.source].uid, {})
+        by_uid = {task.vertex.uid: id for id, task in level.tasks.items()}
+        return {by_uid[uid]: splits for uid, splits in known.items() if uid in by_uid}
+
+    def tasks(self) -> Iterator[FlowingLevel]:
         """Every task, sources first."""
-        yield from self._readers.values()
-        yield from self._slots.values()
+        yield from (task.task for task in self._tasks.values())
 
     def run(self, batch: MicroBatch) -> None:
-        """Run one micro-batch through all levels; afterwards its results are out."""
-        self.batches += 1
-        rows = [row for source, task in self._readers.items()
-                for row in self._read(source, task, batch)]  # fmt: skip
-        for level in range(1, self.plan.last_level + 1):
-            rows = [row for slot in range(self.plan.parallelism)
-                    for row in self._run_slot((level, slot), rows)]  # fmt: skip
-        items = [item for _, blob in rows for item in Envelope.decode(blob).driver]
-        for place in self._slots:
-            self._log_changes(place)
-        self._on_items(self.batches, items)
+        """Run one round through all levels; afterwards its results are out."""
+        if self._has_ended(batch):
+            return
+        number = self.batches + 1
+        on_way: dict[TaskId, list[bytes]] = {id: [] for id in self._tasks}
+        for id, task in self._tasks.items():
+            rows = self._read(task, batch, number) if id.level == 0 else _take(task, on_way[id])
+            for slot, parcel in rows:
+                on_way[TaskId(id.level + 1, slot)].append(parcel)
+        self._complete(number)
 
-    def _log_changes(self, place: Place) -> None:
-        changes = self._slots[place].state.take_changes()
-        if changes:
-            # Pickled at once: a value changed in place later must not change the past.
-            self._logs[place].append(dumps(changes))
-            self._room[place] -= len(self._logs[place][-1])
-            if self._room[place] < 0:
-                self._compact(place)
+    def _has_ended(self, batch: MicroBatch) -> bool:
+        """Whether nothing can happen any more; refuses records."""
+        ended = all(task.ended for task in self._tasks.values())
+        if ended and any(batch.records.values()):
+            raise InvalidArgument(
+                "a record was sent after the end of all input", origin=calling_origin(),
+                hint="Send it before the input ends, or go on from a snapshot.",
+            )  # fmt: skip
+        return ended
 
-    def _compact(self, place: Place) -> None:
-        """Only what is there now: so a log is as long as the state, not as the stream."""
-        log = [dumps(part) for part in self._slots[place].state.snapshot(_CHUNK_KEYS)]
-        self._logs[place] = log
-        self._room[place] = max(_ROOM_AT_LEAST, sum(map(len, log)))
-
-    def _read(self, source: int, task: LevelTask, batch: MicroBatch) -> Iterator[Row]:
-        task.begin_batch(self.batches, 0)
-        for records in batch.records.get(source, ()):
-            # As a blob: functions get copies of the records, here as in a worker.
-            task.begin_split(records.split)
-            yield from task.feed_blob(Envelope([(source, 0, records)]).encode())
-            if records.ends_split:
-                task.end_split(records.split)
+    def _read(self, task: FlowTask, batch: MicroBatch, number: int) -> Iterator[Row]:
+        """Have a source task read its part of a round."""
+        level, source = task.task, task.task.source
+        assert source is not None
+        batches = list(batch.records.get(source, ()))
+        for records in batches:
+            level.begin_split(records.split)  # all are known before the first of them can end
+        for records in batches:
+            yield from task.feed(source, _copied(source, records))
         if source in batch.watermarks:
-            news = Envelope(watermarks={source: {ANY_SPLIT: (batch.watermarks[source], 0)}})
-            yield from task.feed_blob(news.encode())
-        if batch.final:
-            task.mark_final()
-        yield from task.end_batch()
+            level.tasks[source].split = ANY_SPLIT
+            level.tasks[source].report_watermark(batch.watermarks[source])
+        yield from task.end() if batch.final else task.checkpoint(number)
 
-    def _run_slot(self, place: Place, rows: list[Row]) -> Iterator[Row]:
-        task = self._slots[place]
-        task.begin_batch(self.batches, 0)
-        task.fire_processing_time()
-        for slot, blob in rows:
-            if slot == place[1]:
-                yield from task.feed_blob(blob)
-        yield from task.end_batch()
+    def _complete(self, number: int) -> None:
+        """All tasks have given their parts: the checkpoint is made of them."""
+        parts = [self._parts.pop(id) for id in self._tasks]
+        self._kept.batches = number
+        for task, part in zip(self._tasks.values(), parts, strict=True):
+            if part.state is not None:
+                self._kept.replace_slot(task.id, part.state)
+            else:
+                self._keep_times(task, part.items)
+        self._on_items(number, [item for part in parts for item in part.items])
+        for task in self._tasks.values():
+            if not task.ended:
+                task.task.complete(number)
+
+    def _keep_times(self, task: FlowTask, items: Iterable[DriverItem]) -> None:
+        assert task.task.source is not None
+        for vertex, _, kind, splits in items:
+            if kind == PROGRESS:
+                uid = self.plan.vertices[task.task.source].uid
+                by_uid = self._kept.splits.setdefault(uid, {})
+                by_uid[self.plan.vertices[vertex].uid] = splits
+
+    # What the tasks ask for.
+
+    def send(self, message: Any) -> None:
+        """Hear what a task says."""
+        assert isinstance(message, Acknowledged | Ended)
+        self._parts[message.task] = message.part
+
+    def write(self, files: Written, then: Callable[[], None]) -> None:
+        """Keep files of state."""
+        self._kept.files.update(files)
+        then()
 
     def snapshot(self, *, compact: bool = False) -> bytes:
-        """All state between two micro-batches, for an engine of this or another parallelism: as it
-        was logged, or `compact`ed."""
+        """All state between two rounds, for an engine of this or another parallelism: as it was
+        logged, or `compact`ed."""
+        now = replace(self._kept, now=self.clock())
         if compact:
-            for place in self._slots:
-                self._compact(place)
-        found = Snapshot(
-            self.batches, self.clock(), self.plan.parallelism, operators_of(self.plan),
-            self._logs, {place: task.state.described() for place, task in self._slots.items()},
-        )  # fmt: skip
-        return pickle.dumps(found, 5)
-
-    def _restore(self, snapshot: Snapshot) -> None:
-        self.batches = snapshot.batches
-        self.clock.advance_to(max(snapshot.now, self.clock()))
-        if not snapshot.fits(self.plan):
-            snapshot = snapshot.dealt_out(self.plan)
-        self._logs = snapshot.logs
-        for place, task in self._slots.items():
-            for blob in self._logs[place]:
-                task.state.apply(pickle.loads(blob))
-            task.state.reconcile(snapshot.states[place], by_others=True)
-            self._log_changes(place)
-            task.restore_clock()
-        for task in self.tasks():
-            task.restored = True
+            now = now.compacted({id: task.task.state for id, task in self._tasks.items()})
+        return pickle.dumps(now, 5)
 
     def close(self) -> None:
-        for task in self.tasks():
-            task.close()
+        for task in self._tasks.values():
+            if not task.ended:
+                task.task.close()
+
+
+def _read_by_one(plan: PhysicalPlan) -> PhysicalPlan:
+    """The plan with one task for each source: the caller says in which order records come."""
+    alone = {vertex.id: replace(vertex, parallelism=1) for vertex in plan.sources}
+    return replace(plan, vertices={**plan.vertices, **alone})
+
+
+def _copied(source: int, records: Batch) -> Batch:
+    """Functions get copies of the records, here as in a worker."""
+    [(_, _, copy)] = Envelope.decode(Envelope([(source, 0, records)]).encode()).records
+    assert isinstance(copy, Batch)
+    return replace(copy, split=records.split, ends_split=records.ends_split)
+
+
+def _take(task: FlowTask, parcels: Iterable[bytes]) -> Iterator[Row]:
+    """Have a task behind an exchange work off what a round brings it."""
+    task.task.fire_processing_time()
+    for parcel in parcels:
+        yield from task.arrive(parcel)
+    while task.has_work:
+        yield from task.work()

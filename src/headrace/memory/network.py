@@ -7,12 +7,13 @@ happens next, so that every order of events can be tried, and crashes between an
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.core.source import SplitSpec
+from headrace.memory.begun_task import begin_task
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.checkpoint import Checkpoint
@@ -31,8 +32,7 @@ from headrace.runtime.flow.messages import (
     TaskId,
     Trigger,
 )
-from headrace.runtime.flow.parcels import Parcel
-from headrace.runtime.flow.snapshots import Written, read_in_flight, restore
+from headrace.runtime.flow.snapshots import Written
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.task import DriverItems, FlowTask
 from headrace.runtime.level_task import Row
@@ -228,25 +228,16 @@ class _Member:
         items = DriverItems()
         network = self._network
         level = network.level_task(self._id, items)
-        level.open()
         if self._id.level == 0:
             spec = level.plan.vertices[network.sources[self._id.number][0]].source
             assert isinstance(spec, SplitSpec)
             self._splits = Splits(spec.source)
             level.awaits_splits = True
-        self._task = FlowTask(self._id, level, begin, self, items, splits=self._splits)
-        in_flight: list[Parcel] = []
-        if begin.state is not None:
-            read = network.disk.files.__getitem__
-            restore(level.state, begin.state, read)
-            in_flight = read_in_flight(begin.state, read)
-            level.restore_clock()
-        counts: dict[int, int] = {}
-        for vertex, _ in network.sources.values():
-            counts[vertex] = counts.get(vertex, 0) + 1
-        if self._id.level:
-            level.expect_senders(counts)
-        self._task.open(in_flight)
+        self._task = begin_task(
+            self._id, level, begin, self, items, read=network.disk.files.__getitem__,
+            tasks_of=Counter(vertex for vertex, _ in network.sources.values()),
+            splits=self._splits,
+        )  # fmt: skip
         self.send(Ready(self._id, level.has_union_state))
 
     @property

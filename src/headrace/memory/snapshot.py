@@ -1,10 +1,10 @@
-"""The state of a plan between two micro-batches, and what another plan makes of it."""
+"""The state of a plan between two rounds, and what another plan makes of it."""
 
 from __future__ import annotations
 
-import pickle
 from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -14,14 +14,16 @@ from headrace.errors import IncompatibleState
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.carried_time import CarriedTime
 from headrace.runtime.declared_state import Declared
-from headrace.runtime.pickling import dumps
+from headrace.runtime.event_time import Progress
+from headrace.runtime.flow.messages import SlotFiles, TaskId
+from headrace.runtime.flow.snapshots import read_state, seal
+from headrace.runtime.packed_changes import packed
 from headrace.runtime.placement import Placement
 from headrace.runtime.state_rows import RowForm, as_change
 from headrace.runtime.state_transfer import SlotState, restored_as, slot_states, slot_time
 from headrace.runtime.subtask_state import UNION_PREFIX, Changes, SubtaskState
 
-Place = tuple[int, int]
-"""The level and the slot of a task."""
+_CHUNK_KEYS = 1000
 Operators = dict[str, tuple[int, int, int]]
 """By uid: the vertex, its level and its parallelism."""
 
@@ -39,43 +41,92 @@ class Snapshot:
     now: int
     parallelism: int
     operators: Operators
-    logs: dict[Place, list[bytes]] = field(default_factory=dict)
-    states: dict[Place, dict[tuple[str, str], Declared]] = field(default_factory=dict)
-    """How the states of each slot were declared."""
+    slots: dict[TaskId, SlotFiles] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
+    """By name, as in the folder of a job's state."""
+    splits: dict[str, dict[str, dict[str, Progress]]] = field(default_factory=dict)
+    """By source and by who reports of its time: how far each split had come."""
 
-    def fits(self, plan: PhysicalPlan) -> bool:
+    @staticmethod
+    def of(plan: PhysicalPlan, *, batches: int = 0, now: int = 0) -> Snapshot:
+        """Nothing yet."""
+        return Snapshot(batches, now, plan.parallelism, operators_of(plan))
+
+    def fitted_to(self, plan: PhysicalPlan) -> Snapshot:
+        """What the slots of a plan begin with."""
+        return self if self._fits(plan) else self._dealt_out(plan)
+
+    def _fits(self, plan: PhysicalPlan) -> bool:
         """Whether each slot of the plan may go on with what the same slot had.
 
         Not where there is union list state: every subtask is given all of it.
         """
-        union = any(name.startswith(UNION_PREFIX) for states in self.states.values()
-                    for _, name in states)  # fmt: skip
+        union = any(name.startswith(UNION_PREFIX) for files in self.slots.values()
+                    for _, name in files.states)  # fmt: skip
         same = (self.parallelism, self.operators) == (plan.parallelism, operators_of(plan))
         return same and not union
 
-    def dealt_out(self, plan: PhysicalPlan) -> Snapshot:
+    def replace_slot(self, task: TaskId, files: SlotFiles) -> None:
+        """A slot's state is in these files now."""
+        before = self.slots.get(task, SlotFiles())
+        if before.files[:1] != files.files[:1]:  # written anew: before, they only became more
+            needed = {file.name for file in files.files}
+            for file in before.files:
+                if file.name not in needed:
+                    del self.files[file.name]
+        self.slots[task] = files
+
+    def add(
+        self, task: TaskId, changes: Changes, states: Mapping[tuple[str, str], Declared]
+    ) -> None:
+        """Give a slot more of its state."""
+        before = self.slots.get(task, SlotFiles())
+        more, written = seal(f"dealt-{task}-{len(before.files)}", [packed(changes)[0]])
+        self.slots[task] = SlotFiles(
+            before.files + more.files, before.snapshot_bytes + more.snapshot_bytes,
+            {**before.states, **states},
+        )  # fmt: skip
+        self.files.update(written)
+
+    def compacted(self, states: Mapping[TaskId, SubtaskState]) -> Snapshot:
+        """The same, of no more than there is now in each slot."""
+        new = replace(self, slots={}, files={})
+        for task, state in states.items():
+            if task.level:
+                parts = [packed(part)[0] for part in state.snapshot(_CHUNK_KEYS)]
+                files, written = seal(f"compact-{task}", parts)
+                new.slots[task] = replace(files, states=state.described())
+                new.files.update(written)
+        return new
+
+    def state_of(self, task: TaskId) -> SubtaskState:
+        """What a slot has."""
+        state = SubtaskState(logged=False, clock=lambda: 0)
+        read_state(state, self.slots[task], self.files.__getitem__)
+        return state
+
+    def _dealt_out(self, plan: PhysicalPlan) -> Snapshot:
         """The same for the slots of another plan, by way of the rows a savepoint would hold."""
         members = {id: (uid, level, parallelism)
                    for uid, (id, level, parallelism) in self.operators.items()}  # fmt: skip
         time = CarriedTime()
         states: dict[tuple[str, str, str], list[SlotState]] = defaultdict(list)
-        for (level, slot), declared in self.states.items():
-            state = self._rebuilt((level, slot))
-            time.take_in(slot_time(state), level, slot, members)
-            for found in slot_states(state, declared, slot):
+        for task, files in self.slots.items():
+            state = self.state_of(task)
+            time.take_in(slot_time(state), task.level, task.number, members)
+            for found in slot_states(state, files.states, task.number):
                 states[found.operator, found.scope, found.name].append(found)
-        new = _empty(self, plan)
-        for (level, slot), log in new.logs.items():
-            log.append(dumps(time.changes(plan, level, slot)))
+        new = replace(Snapshot.of(plan, batches=self.batches, now=self.now), splits=self.splits)
+        new.begin_with(time, plan)
         for parts in states.values():
             self._deal(parts, plan, new)
         return new
 
-    def _rebuilt(self, place: Place) -> SubtaskState:
-        state = SubtaskState(logged=False, clock=lambda: 0)
-        for blob in self.logs[place]:
-            state.apply(pickle.loads(blob))
-        return state
+    def begin_with(self, time: CarriedTime, plan: PhysicalPlan) -> None:
+        """Let time be in all slots as far as it had come."""
+        for level in range(1, plan.last_level + 1):
+            for slot in range(plan.parallelism):
+                self.add(TaskId(level, slot), time.changes(plan, level, slot), {})
 
     def _deal(self, parts: list[SlotState], plan: PhysicalPlan, new: Snapshot) -> None:
         """Give the slots of a plan what they are to have of one state."""
@@ -95,19 +146,8 @@ class Snapshot:
         form, batch, declared_type = rows
         stored, declared = restored_as(form, name, declared_type)
         for slot, items in placement.deal(form, batch):
-            place = vertex.level, slot
             changes: Changes = [(uid, stored, form.kind, as_change(form.kind, items))]
-            new.logs[place].append(dumps(changes))
-            new.states[place][uid, stored] = declared
-
-
-def _empty(old: Snapshot, plan: PhysicalPlan) -> Snapshot:
-    places = [(level, slot) for level in range(1, plan.last_level + 1)
-              for slot in range(plan.parallelism)]  # fmt: skip
-    return Snapshot(
-        old.batches, old.now, plan.parallelism, operators_of(plan),
-        {place: [] for place in places}, {place: {} for place in places},
-    )  # fmt: skip
+            new.add(TaskId(vertex.level, slot), changes, {(uid, stored): declared})
 
 
 def _rows(parts: list[SlotState]) -> tuple[RowForm, pa.RecordBatch, Any] | None:

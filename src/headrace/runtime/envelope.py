@@ -27,23 +27,20 @@ class Envelope:
 
     records: list[Item] = field(default_factory=list)
     """(vertex, side, batch), or (MARK, 0, watermarks)."""
-    watermarks: Watermarks = field(default_factory=dict)
     driver: list[tuple[int, int, str, Any]] = field(default_factory=list)
     """(vertex, subtask, kind, payload), on the way to the driver."""
-    final: bool = False
-    """No record will come any more, from any source."""
 
     def encode(self) -> bytes:
         items = [(target, side, content, None, None) if target == MARK
                  else (target, side, content.values, content.timestamps, _keys_sent(content))
                  for target, side, content in self.records]  # fmt: skip
-        contents = (items, self.watermarks, self.driver, self.final)
+        contents = (items, self.driver)
         plain = dumps_plain(contents, self._batches()) if self._is_plain(items) else None
         return dumps(contents) if plain is None else plain
 
     def _is_plain(self, items: list[tuple[Any, ...]]) -> bool:
         return not self.driver and all(
-            target != MARK and content.plain and (not isinstance(keys, list) or are_atoms(keys))
+            target == MARK or (content.plain and (not isinstance(keys, list) or are_atoms(keys)))
             for (target, _, content), (*_, keys) in zip(self.records, items, strict=True)
         )
 
@@ -52,17 +49,16 @@ class Envelope:
 
     @staticmethod
     def decode(blob: bytes) -> Envelope:
-        items, watermarks, driver, final = pickle.loads(blob)
+        items, driver = pickle.loads(blob)
         return Envelope(
             [(target, side, content if target == MARK else _received(content, stamps, keys))
              for target, side, content, stamps, keys in items],
-            watermarks, driver, final,
+            driver,
         )  # fmt: skip
 
     def marks(self) -> Iterator[Watermarks]:
         """All watermarks in it."""
         yield from (content for target, _, content in self.records if target == MARK)
-        yield self.watermarks
 
 
 def _keys_sent(batch: Batch) -> list[Any] | int | None:

@@ -23,9 +23,6 @@ Watermarks = dict[int, dict[str, Progress]]
 ANY_SPLIT = ""
 """The split of a source whose parts are read within one micro-batch and then gone."""
 
-PASSING = "~"
-"""Before the name of a split that exists for one micro-batch only."""
-
 UNHEARD = "?"
 """Stands for an origin nothing was heard of yet, so that it can be idle from the start."""
 
@@ -101,17 +98,6 @@ class EventTime:
         """After state was restored, the origins are where they were."""
         self._reached = dict(self._kept.items())
 
-    def expect(self, channels: Mapping[int, Iterable[str]]) -> None:
-        """Splits that will report in this micro-batch: until they do, they hold time back."""
-        for origin, names in channels.items():
-            known = dict(self._table.get(origin) or {})
-            new = [name for name in names if name not in known]
-            if new:
-                if any(name.startswith(PASSING) for name in new):
-                    known.pop(ANY_SPLIT, None)
-                known.pop(UNHEARD, None)
-                self._table.put(origin, {**known, **dict.fromkeys(new, (MIN_TIMESTAMP, 0))})
-
     def expect_only(self, channels: Mapping[int, Iterable[str]]) -> None:
         """Who reports of the origins from now on; what others have reported counts no more."""
         for origin, names in channels.items():
@@ -133,19 +119,6 @@ class EventTime:
     def of_origin(self, origin: int) -> tuple[int, bool]:
         """How far an origin has come, and whether it is idle."""
         return self._of(origin)
-
-    def forget_passing(self) -> None:
-        """The micro-batch is over: splits that were read in it alone are read to their end."""
-        for origin, splits in list(self._table.items()):
-            passing = [split for split in splits if split.startswith(PASSING)]
-            if passing:
-                rest = {split: progress for split, progress in splits.items()
-                        if split not in passing}  # fmt: skip
-                ended = [splits[split] for split in passing]
-                known = {origin: {ANY_SPLIT: rest.pop(ANY_SPLIT, ended[0])}}
-                for progress in ended:
-                    merge_watermarks(known, {origin: {ANY_SPLIT: progress}})
-                self._table.put(origin, {**rest, **known[origin]})
 
     def start(self, origins: Iterable[int]) -> None:
         """Begin to wait for origins that may turn out to be idle from the start."""

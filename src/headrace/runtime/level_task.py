@@ -1,7 +1,7 @@
 """One task: the operators of one level, in one subtask, wired together.
 
-Spark runs it in a worker; the in-process engine runs it as it is. It takes batches or blobs in,
-and gives blobs out. It knows nothing of either engine.
+How records and time come to it and go on, `headrace.runtime.flow.level` says. It knows nothing of
+Spark or of the in-process engine.
 """
 
 from __future__ import annotations
@@ -10,20 +10,14 @@ import os
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any
 
 from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP, PROCESSING_TIME, Batch, TaskInfo
 from headrace.core.state import MapState, MapStateDescriptor
-from headrace.plan.physical import (
-    PER_RECORD_WATERMARKS,
-    RESTORED_CHECKPOINT,
-    PhysicalPlan,
-    Vertex,
-)
+from headrace.plan.physical import PER_RECORD_WATERMARKS, PhysicalPlan, Vertex
 from headrace.runtime.backends import backend_of
 from headrace.runtime.carried_time import CLOCKS, ENGINE_UID, REACHED, WATERMARKS
-from headrace.runtime.envelope import MARK, Envelope
-from headrace.runtime.event_time import ANY_SPLIT, PASSING, EventTime, Progress, Watermarks
+from headrace.runtime.event_time import ANY_SPLIT, EventTime, Progress, Watermarks
 from headrace.runtime.outbox import Outbox
 from headrace.runtime.source_task import SourceOperator
 from headrace.runtime.subtask_state import SubtaskState
@@ -33,10 +27,6 @@ from headrace.runtime.waiting_input import waiting_input
 COUNTS = "counts"
 PROGRESS = "progress"
 """Kind of a driver item that says how far the splits of an origin have come."""
-WAKE = "wake"
-"""Kind of a driver item that says when the earliest processing-time timer is due."""
-ENDED = "ended"
-"""Kind of a driver item that says a slot has seen the end of all input."""
 WRITTEN = "written"
 """Kind of a driver item that says what a slot has written of its state."""
 NO_VERTEX = -1
@@ -51,15 +41,12 @@ class LevelTask:
     Functions keep fields of their own, so every task needs a plan of its own, freshly unpickled.
     """
 
-    flows: ClassVar[bool] = False
-    """Whether it runs on and on, instead of a micro-batch at a time."""
-
     def __init__(
         self, plan: PhysicalPlan, level: int, subtask: int, clock: Callable[[], int], *,
         source: int | None = None, logged: bool = False, files: Mapping[str, str] | None = None,
-        tell: Callable[[Any], None] | None = None,
+        tell: Callable[[DriverItem], None] | None = None,
     ):  # fmt: skip
-        """`tell`: of a task that flows, the way to the driver."""
+        """`tell`: the way to the driver; None: through all levels, as in a batch."""
         self.plan = plan
         self.level = level
         self.subtask = subtask
@@ -69,12 +56,7 @@ class LevelTask:
         self._incarnation = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._files = files or {}
         self._per_record = bool(plan.settings.get(PER_RECORD_WATERMARKS)) and not plan.batch
-        self._waits = self._per_record and not self.flows and level > 0
-        """Whether envelopes wait until all of the micro-batch are there."""
-        self._waiting: list[Envelope] = []
-        passing = self._per_record and not self.flows
-        self._any_split = f"{PASSING}{subtask}" if passing else ANY_SPLIT
-        self._idle_after = _idle_after(plan, level, flows=self.flows)
+        self._idle_after = _idle_after(plan, level)
         self.time = EventTime(
             self._engine_map(WATERMARKS), self._engine_map(REACHED), self._idle_after, clock
         )
@@ -85,8 +67,6 @@ class LevelTask:
         self.tasks = {vertex.id: self._vertex_task(vertex) for vertex in members}
         for task in self.tasks.values():
             self._wire(task)
-        self.restored = RESTORED_CHECKPOINT in plan.settings
-        """Whether this task goes on where another one was; to be said before the first batch."""
         self._known_behind: dict[frozenset[int], list[VertexTask]] = {}
         self._final = False
 
@@ -101,8 +81,6 @@ class LevelTask:
         operator = vertex.operator or SourceOperator()
         task = VertexTask(vertex, operator, info, self.state, self.clock, self._outbox.to_driver)
         task.waiting = waiting_input(self.plan, vertex)
-        if self._per_record and operator.makes_watermarks:
-            task.on_watermark = self._mark
         return task
 
     def _engine_map(self, name: str) -> MapState[Any, Any]:
@@ -124,18 +102,6 @@ class LevelTask:
     def remembers(self) -> bool:
         """Whether functions hold, in fields of their own, what they also write to state."""
         return any(task.operator.checkpointed for task in self.tasks.values())
-
-    def begin_batch(self, batch_id: int, attempt: int) -> None:
-        """Another micro-batch starts; what it does must not depend on the ones before it."""
-        self._outbox.begin_batch(batch_id)
-        self.time.look_at_clock()
-        self._final = False
-        before = batch_id - 1 if batch_id else self.plan.settings.get(RESTORED_CHECKPOINT)
-        for task in self.tasks.values():
-            task.begin_batch(batch_id, attempt)
-            task.initialize(self.restored, before if self.restored else None)
-            if self.level == 0:
-                task.reported.clear()
 
     def feed(self, vertex: int, batch: Batch, side: int = 0) -> Iterator[Row]:
         """Hand records to an operator; yields output that is ready to go."""
@@ -160,81 +126,28 @@ class LevelTask:
             task.report_watermark(MAX_TIMESTAMP)
 
     def _split_name(self, task: VertexTask, split: str | None) -> str:
-        name = split or self._any_split
-        if task.vertex.id not in self._shared:
-            return name
+        name = split or ANY_SPLIT
         # The splits of two sources may have the same names.
-        passing = PASSING if name.startswith(PASSING) else ""
-        return f"{passing}{self.source}:{name.removeprefix(passing)}"
+        return f"{self.source}:{name}" if task.vertex.id in self._shared else name
 
     def _timekeepers(self) -> list[VertexTask]:
         return [task for task in self.tasks.values() if task.operator.makes_watermarks]
 
-    def feed_blob(self, blob: bytes) -> Iterator[Row]:
-        """Hand over what another level sent."""
-        envelope = Envelope.decode(blob)
-        if self._waits:
-            # Which splits will report must be known before the first of them moves time on.
-            self._waiting.append(envelope)
-        else:
-            yield from self._open_envelope(envelope)
-
-    def _open_envelope(self, envelope: Envelope) -> Iterator[Row]:
-        for vertex, side, content in envelope.records:
-            self._open_item(vertex, side, content)
-        for item in envelope.driver:
-            self._outbox.to_driver(item)
-        if envelope.watermarks:
-            if self._per_record and self.level > 0:
-                self._pass_mark(envelope.watermarks)
-            else:
-                self.time.take_in(envelope.watermarks)
-        self._final = self._final or envelope.final
-        self.fire_processing_time()
-        yield from self._outbox.take_full()
-
-    def _open_item(self, vertex: int, side: int, content: Any) -> None:
-        task = self.tasks.get(vertex)
-        if task is not None:
-            task.receive(side, content)
-        elif vertex == MARK:
-            self._pass_mark(content)
-        else:  # bound for a later level, on the slot it is on already
-            self._outbox.pass_on(self.subtask, vertex, side, content)
-
-    def _open_waiting(self) -> Iterator[Row]:
-        channels: dict[int, list[str]] = {}
-        for envelope in self._waiting:
-            for news in envelope.marks():
-                for origin, splits in news.items():
-                    channels.setdefault(origin, []).extend(splits)
-        self.time.expect(channels)
-        waiting, self._waiting = self._waiting, []
-        for envelope in waiting:
-            yield from self._open_envelope(envelope)
-
-    def _mark(self, task: VertexTask) -> None:
-        """A watermark reported here: it goes out between the records, after what it fires."""
-        news = {task.vertex.id: {self._channel(task.split): self._progress(task, task.split)}}
-        self._hear(news)
-        self._outbox.mark(news)
-
-    def _pass_mark(self, news: Watermarks) -> None:
-        self._hear(news)
-        if self.level < self.plan.last_level:
-            self._outbox.mark(self._derived(news))
-
     def _hear(self, news: Watermarks) -> None:
         """Take reports in that come between records, and move time on."""
         if self.time.take_in(news):
-            times: dict[tuple[int, ...], int] = {}
-            for task in self._behind(news):
-                origins = task.vertex.watermark_origins
-                if origins not in times:
-                    times[origins] = self._time_behind(origins)
-                time = _delayed(times[origins], task.vertex.watermark_delay)
-                if time > task.watermark:
-                    task.advance_watermark(time)
+            self._advance_behind(news)
+
+    def _advance_behind(self, origins: Collection[int]) -> None:
+        """Move time on for those whose time depends on any of these origins."""
+        times: dict[tuple[int, ...], int] = {}
+        for task in self._behind(origins):
+            own = task.vertex.watermark_origins
+            if own not in times:
+                times[own] = self._time_behind(own)
+            time = _delayed(times[own], task.vertex.watermark_delay)
+            if time > task.watermark:
+                task.advance_watermark(time)
 
     def _behind(self, origins: Collection[int]) -> list[VertexTask]:
         """The tasks whose time depends on any of these origins, in the order of their edges."""
@@ -270,15 +183,6 @@ class LevelTask:
             return MIN_TIMESTAMP  # the splits read here have ended, but another one may follow
         return time
 
-    @property
-    def ended(self) -> bool:
-        """Whether the last batch was the last of all."""
-        return self._final
-
-    def mark_final(self) -> None:
-        """No source will give another record."""
-        self._final = True
-
     def fire_processing_time(self) -> None:
         now = self.clock()
         for task in self.tasks.values():
@@ -288,63 +192,6 @@ class LevelTask:
         """When the earliest processing-time timer is due."""
         times = [task.timers.next_time(PROCESSING_TIME) for task in self.tasks.values()]
         return min((time for time in times if time is not None), default=None)
-
-    def end_batch(self) -> Iterator[Row]:
-        """The micro-batch is over: time moves on, operators flush, everything left goes out."""
-        self.time.look_at_clock()
-        yield from self._open_waiting()
-        self._report_watermarks()
-        if self.level:
-            self.time.forget_passing()
-        if self.level == 1:
-            self.time.start(o for o in self._idle_after if self.plan.vertices[o].level == 0)
-        for task in self.tasks.values():
-            for _ in task.release():
-                yield from self._outbox.take_full()
-            time = self._time_behind(task.vertex.watermark_origins)
-            delay = task.vertex.watermark_delay
-            task.advance_watermark(MAX_TIMESTAMP if self._final else _delayed(time, delay))
-            if self._final and self.plan.batch:
-                task.stop_clock()
-            if self._final:
-                task.finish()
-            yield from self._outbox.take_full()
-        for task in self.tasks.values():
-            task.end_batch(snapshot=not self.plan.batch)
-            counts = {"incarnation": self._incarnation, **task.counts()}
-            self._outbox.to_driver((task.vertex.id, self.subtask, COUNTS, counts))
-        if self._final and self.level:
-            self._outbox.to_driver((NO_VERTEX, self.subtask, ENDED, None))
-        self._set_alarm()
-        news = self.time.reports()
-        if self.level:
-            news = self._derived(news)
-        self._keep_clocks()  # after what is passed on has been looked at: that moves time, too
-        yield from self._outbox.take_all(news, self._final)
-
-    def tell_driver(self, kind: str, payload: Any) -> Iterator[Row]:
-        """Send the driver word after the batch has come to its end."""
-        self._outbox.to_driver((NO_VERTEX, self.subtask, kind, payload))
-        yield self._outbox.take_driver()
-
-    def _set_alarm(self) -> None:
-        times = (self.next_processing_time(), self.time.next_idle_time() if self.level else None)
-        due = min((time for time in times if time is not None), default=None)
-        if due is not None and not self._final:
-            self._outbox.to_driver((NO_VERTEX, self.subtask, WAKE, due))
-
-    def _report_watermarks(self) -> None:
-        for task in self._timekeepers():
-            if self.level == 0:
-                news = {split: self._progress(task, split) for split in task.reported}
-            elif self.subtask < task.vertex.parallelism:
-                news = {self._channel(""): self._report_behind_exchange(task)}
-            else:
-                continue
-            self.time.take_in({task.vertex.id: news})
-            seen = {self._channel(split): task.progress(split) for split in task.reported}
-            if seen:
-                self._outbox.to_driver((task.vertex.id, self.subtask, PROGRESS, seen))
 
     def _report_behind_exchange(self, task: VertexTask) -> Progress:
         """What an assigner reports that is fed by other tasks; it ends when all of them have."""
@@ -392,15 +239,14 @@ def _delayed(time: int, delay: int) -> int:
     return time if time == MAX_TIMESTAMP else max(time - delay, MIN_TIMESTAMP)
 
 
-def _idle_after(plan: PhysicalPlan, level: int, *, flows: bool) -> dict[int, int]:
-    """The timeouts that tasks of a level apply: to its own origins, and to those of level 0 after
-    it, whose tasks do not last unless they flow. Others learn from the level before them what is
-    idle."""
+def _idle_after(plan: PhysicalPlan, level: int) -> dict[int, int]:
+    """The timeouts that tasks of a level apply to its own origins; others learn from the level
+    before them what is idle."""
     return {
         vertex.id: vertex.operator.idle_after_ms
         for vertex in plan.vertices.values()
         if vertex.operator is not None and vertex.operator.idle_after_ms is not None
-        and (vertex.level == level or (level == 1 and vertex.level == 0 and not flows))
+        and vertex.level == level
     }  # fmt: skip
 
 

@@ -34,7 +34,6 @@ class Outbox:
         self._sizes = [0] * slots
         self._driver: list[tuple[int, int, str, Any]] = []
         self._full: list[tuple[int, bytes]] = []
-        self._restarts: list[Callable[[int], None]] = []
         self._most = self.BLOB_RECORDS
         self._record_bytes = 64.0
         """About how many bytes a record takes."""
@@ -44,26 +43,12 @@ class Outbox:
         most = int(size / self._record_bytes)
         self._most = min(max(most, self._LEAST_RECORDS), self.BLOB_RECORDS)
 
-    def begin_batch(self, batch_id: int) -> None:
-        """Choices that depend on position start over, so that a retry repeats them."""
-        for restart in self._restarts:
-            restart(batch_id)
-
     def sender(self, edge: Edge, target: Vertex, sender: int) -> Callable[[Batch], None]:
         """A function that sends batches along an edge."""
         assert edge.exchange is not None
         parallelism = min(target.parallelism, self._slots)
         split = edge.exchange.splitter(sender, parallelism, target.max_parallelism)
         vertex, side = edge.target, edge.side
-
-        def restart(batch_id: int) -> None:
-            nonlocal split
-            assert edge.exchange is not None
-            first = sender + batch_id  # small batches must not all begin with the same slot
-            split = edge.exchange.splitter(first, parallelism, target.max_parallelism)
-
-        if edge.exchange.positional:
-            self._restarts.append(restart)
 
         def send(batch: Batch) -> None:
             try:
@@ -115,18 +100,11 @@ class Outbox:
         if len(self._driver) > 64:
             yield self.take_driver()
 
-    def take_all(self, watermarks: Watermarks, final: bool = False) -> Iterator[tuple[int, bytes]]:
-        """What is left, with the watermarks for every slot, at the end of a batch."""
-        yield from self.take_full()
-        if self._driver:
-            yield self.take_driver()
-        if not self._last:
-            for slot in range(self._slots):
-                yield slot, Envelope(self._take(slot), watermarks, final=final).encode()
-
     def take_waiting(self) -> Iterator[tuple[int, bytes]]:
         """All that waits, for each slot that something waits for."""
         yield from self.take_full()
+        if self._driver:
+            yield self.take_driver()
         if not self._last:
             for slot, records in enumerate(self._records):
                 if records:

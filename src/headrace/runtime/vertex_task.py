@@ -94,7 +94,6 @@ class VertexTask:
         # A slot beyond the operator's parallelism gets no records; nor may it leave any state.
         self._own_state = SubtaskState(logged=False, clock=clock) if surplus else state
         self._initialized = False
-        self._snapshot: int | None = None
         self._held: tuple[list[Any], Stamps] | None = None
 
     def connect(self, receiver: Receiver, tag: str | None) -> None:
@@ -261,7 +260,6 @@ class VertexTask:
         self.end_round()
         self._guarded(self.operator.end_batch)
         if snapshot:
-            self._snapshot = self.task.batch_id
             self._guarded(self.operator.snapshot_state, self, self.task.batch_id)
 
     def close(self) -> None:
@@ -275,12 +273,6 @@ class VertexTask:
             error = report(failure, self.vertex.name, self.vertex.uid)
             error.came_from(self.vertex.origin)
             raise error from failure.error
-
-    def begin_batch(self, batch_id: int, attempt: int) -> None:
-        self.begin_epoch(batch_id, attempt)
-        if self._snapshot is not None and batch_id > self._snapshot:
-            # A micro-batch starts only when the one before it is durable.
-            self.complete(self._snapshot)
 
     def begin_epoch(self, checkpoint: int, attempt: int) -> None:
         """What comes now will be part of that checkpoint."""

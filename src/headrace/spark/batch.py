@@ -13,7 +13,7 @@ from headrace.runtime.envelope import Envelope
 from headrace.spark.fail_fast import run_in_group
 from headrace.spark.inputs import static_input
 from headrace.spark.shipment import Shipment
-from headrace.spark.worker import SCHEMA, read_source, run_level
+from headrace.spark.worker import SCHEMA, read_all, run_level
 
 DriverItem = tuple[int, int, str, Any]
 OnResults = Callable[[int, list[DriverItem]], None]
@@ -22,9 +22,7 @@ OnResults = Callable[[int, list[DriverItem]], None]
 def lower_batch(spark: SparkSession, plan: PhysicalPlan, shipment: Shipment) -> DataFrame:
     """The DataFrame whose rows are what the job sends to its driver."""
     inputs = [
-        static_input(spark, vertex).mapInArrow(
-            read_source(shipment, vertex.id, final=True, keep=False), SCHEMA
-        )
+        static_input(spark, vertex).mapInArrow(read_all(shipment, vertex.id), SCHEMA)
         for vertex in plan.sources
     ]
     frame = reduce(DataFrame.unionAll, inputs)

@@ -1,7 +1,6 @@
 """What a Spark task runs: a level's operators between two Arrow streams.
 
-Everything here is called in a Python worker process. Tasks are kept between micro-batches, since
-a worker is used again and opening a function may be dear.
+Everything here is called in a Python worker process.
 """
 
 from __future__ import annotations
@@ -14,31 +13,23 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 
+from headrace.core.operator import Batch
 from headrace.core.source import FrameSpec
+from headrace.plan.physical import Vertex
+from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.level_task import LevelTask
 from headrace.runtime.source_task import decoder
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import reported
-from headrace.spark.garbage import look_at_everything, pass_over_what_stays
-from headrace.spark.runs_at_work import is_over, note_run
+from headrace.spark.garbage import pass_over_what_stays
 from headrace.spark.shipment import Shipment
 
 SCHEMA = "slot int, blob binary"
-_KEPT: dict[tuple[Any, ...], tuple[int, LevelTask]] = {}
-"""Tasks of level 0, with the micro-batch they last worked for."""
-
 ArrowFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def wall_clock() -> int:
     return time.time_ns() // 1_000_000
-
-
-def batch_id() -> int:
-    """The number of the micro-batch; 0 in a batch."""
-    context = TaskContext.get()
-    found = context.getLocalProperty("streaming.sql.batchId") if context else None
-    return int(found or 0)
 
 
 def attempt_number() -> int:
@@ -56,43 +47,35 @@ def as_arrow(rows: Iterator[tuple[int, bytes]]) -> Iterator[pa.RecordBatch]:
         yield slot_and_blob(slot, blob)
 
 
-def level_task(
-    shipment: Shipment, level: int, subtask: int, *, source: int | None = None,
-    logged: bool = False,
-) -> LevelTask:  # fmt: skip
-    """A task made and opened here, not kept."""
-    task = LevelTask(
-        shipment.plan(), level, subtask, wall_clock,
-        source=source, logged=logged, files=shipment.files,
+def batch_task(
+    shipment: Shipment, level: int, subtask: int, *, source: int | None = None
+) -> FlowingLevel:
+    """A task of a Spark batch, open: what it tells the driver rides along with its rows, for Spark
+    may try it again."""
+    task = FlowingLevel(
+        shipment.plan(), level, subtask, wall_clock, tell=None, source=source,
+        files=shipment.files, checkpoints=False,
     )  # fmt: skip
     task.open()
+    task.begin_epoch(0, attempt_number())
+    task.initialize(None)
     return task
 
 
-def read_source(shipment: Shipment, source: int, *, final: bool, keep: bool) -> ArrowFunction:
-    """Level 0: read rows of a source, run its operators, pack the results by slot."""
+def read_all(shipment: Shipment, source: int) -> ArrowFunction:
+    """Level 0 of a batch: read rows of a source, run its operators, pack the results by slot."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with reported() as reporting:
             pass_over_what_stays()
-            drop_ended_runs(shipment)
-            identity = (shipment.run_id, 0, source, partition())
-            task = _kept(identity) or level_task(shipment, 0, partition(), source=source)
+            task = batch_task(shipment, 0, partition(), source=source)
             vertex = task.plan.vertices[source]
             reporting.speaks_of(vertex.name, vertex.uid)
-            assert vertex.source is not None
-            read = decoder(vertex.source)
             with abandoned_on_failure(task):
-                task.begin_batch(batch_id(), attempt_number())
-                for rows in batches:
-                    # Rows that Spark reads itself have all their columns; others are one.
-                    native = isinstance(vertex.source, FrameSpec)
-                    for batch in read([rows] if native else column(rows, 0)):
-                        yield from as_arrow(task.feed(source, batch))
-                if final:
-                    task.mark_final()
-                yield from as_arrow(task.end_batch())
-            _keep_or_close(identity, task, keep)
+                for batch in _records(vertex, batches):
+                    yield from as_arrow(task.feed(source, batch))
+                yield from as_arrow(task.finish_batch())
+            task.close()
 
     return run
 
@@ -103,16 +86,23 @@ def run_level(shipment: Shipment, level: int) -> ArrowFunction:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with reported():
             pass_over_what_stays()
-            task = level_task(shipment, level, partition())
+            task = batch_task(shipment, level, partition())
             with abandoned_on_failure(task):
-                task.begin_batch(batch_id(), attempt_number())
-                for rows in batches:
-                    for blob in column(rows, 1):
-                        yield from as_arrow(task.feed_blob(blob))
-                yield from as_arrow(task.end_batch())
+                blobs = (blob for rows in batches for blob in column(rows, 1))
+                yield from as_arrow(task.take_all(blobs))
             task.close()
 
     return run
+
+
+def _records(vertex: Vertex, batches: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
+    """What rows of a source hold."""
+    assert vertex.source is not None
+    read = decoder(vertex.source)
+    # Rows that Spark reads itself have all their columns; others are one.
+    native = isinstance(vertex.source, FrameSpec)
+    for rows in batches:
+        yield from read([rows] if native else column(rows, 0))
 
 
 @contextmanager
@@ -133,32 +123,3 @@ def column(rows: pa.RecordBatch, position: int) -> list[Any]:
     except UnicodeDecodeError:
         raw = values.cast(pa.binary()).to_pylist()
         return [None if line is None else line.decode("utf-8", "replace") for line in raw]
-
-
-def _kept(identity: tuple[Any, ...]) -> LevelTask | None:
-    """A task from an earlier micro-batch; not one that has seen these records in a failed run."""
-    last, task = _KEPT.pop(identity, (-1, None))
-    if task is not None and last >= batch_id():
-        let_go(task)
-        return None
-    return task
-
-
-def _keep_or_close(identity: tuple[Any, ...], task: LevelTask, keep: bool) -> None:
-    if keep:
-        _KEPT[identity] = (batch_id(), task)
-    else:
-        task.close()
-
-
-def drop_ended_runs(shipment: Shipment) -> None:
-    """Forget tasks of jobs that have ended: a worker outlives them."""
-    note_run(shipment)
-    for identity in [identity for identity in _KEPT if is_over(identity[0], shipment)]:
-        let_go(_KEPT.pop(identity)[1])
-
-
-def let_go(task: LevelTask) -> None:
-    """Close a task that was kept from an earlier micro-batch, and free what it held."""
-    task.abandon()
-    look_at_everything()

@@ -24,10 +24,11 @@ from headrace.datastream.data_stream import BroadcastConnectedStream, DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import InvalidArgument
 from headrace.memory.clock import ManualClock
-from headrace.memory.engine import DriverItem, MemoryEngine, MicroBatch
+from headrace.memory.engine import MemoryEngine, MicroBatch
 from headrace.origin import calling_origin
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
+from headrace.runtime.flow.messages import DriverItem
 from headrace.testing.inspection import (
     broadcast_state_of,
     keyed_state_of,

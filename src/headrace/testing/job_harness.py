@@ -13,10 +13,11 @@ from headrace.datastream.stream_execution_environment import StreamExecutionEnvi
 from headrace.jobs.results import JobResults
 from headrace.jobs.watermarks import OperatorTime
 from headrace.memory.clock import ManualClock
-from headrace.memory.engine import DriverItem, MemoryEngine, MicroBatch, OnItems
+from headrace.memory.engine import MemoryEngine, MicroBatch, OnItems
 from headrace.memory.inputs import micro_batches
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
+from headrace.runtime.flow.messages import DriverItem
 from headrace.testing.recordings import Record, Recordings
 from headrace.testing.taps import tapped, with_recorder
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from headrace.core.operator import Batch
 from headrace.runtime.envelope import Envelope
 from headrace.runtime.flow.parcels import RECORDS, Parcel, pack_kept, unpack_kept
-from headrace.runtime.flow.task import _Opened, _Pace
+from headrace.runtime.flow.pieces import Opened, Pace
 from headrace.runtime.outbox import Outbox
 
 
@@ -21,12 +21,12 @@ def records(*counts: int) -> list[Any]:
 @given(st.lists(st.integers(0, 30), max_size=5), st.integers(1, 10), st.integers(0, 8))
 def test_a_parcel_in_pieces_is_the_parcel(counts, most, worked):
     parcel = Parcel(RECORDS, 3, 0, content=Envelope(records(*counts)).encode())
-    opened = _Opened(parcel)
+    opened = Opened(parcel)
     found = [opened.next_piece(most)[2] for _ in range(worked) if not opened.is_done]
     assert all(len(piece) <= most for piece in found)
     [rest] = unpack_kept(pack_kept([opened.rest()]))
     assert (rest.sender, rest.was_kept) == (3, True)
-    again = _Opened(rest)
+    again = Opened(rest)
     while not again.is_done:
         found.append(again.next_piece(most)[2])
     wanted = [value for n in counts for value in range(n)]
@@ -35,7 +35,7 @@ def test_a_parcel_in_pieces_is_the_parcel(counts, most, worked):
 
 
 def test_the_pace_follows_what_records_cost():
-    pace = _Pace()
+    pace = Pace()
     for _ in range(20):
         pace.took(pace.records, pace.records * 1e-6)
     assert pace.records == 20_000

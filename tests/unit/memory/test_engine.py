@@ -101,6 +101,16 @@ def test_only_final_results_in_batch_mode():
     assert sorted(out.values) == [4, 8]
 
 
+def test_nothing_follows_the_end_of_all_input():
+    physical, out = two_levels(), Collected()
+    engine = MemoryEngine(physical, out)
+    engine.run(MicroBatch(final=True))
+    engine.run(MicroBatch(final=True))
+    assert out.batches == [1]
+    with pytest.raises(InvalidArgument, match="after the end of all input"):
+        engine.run(records(physical, 1))
+
+
 def test_a_restored_engine_goes_on_at_the_time_of_the_snapshot():
     engine = MemoryEngine(two_levels(), Collected(), clock=ManualClock(500))
     assert MemoryEngine(two_levels(), Collected(), snapshot=engine.snapshot()).clock() == 500
@@ -136,7 +146,7 @@ def test_no_spark_is_needed():
 
 
 def test_a_snapshot_is_as_large_as_the_state_not_as_the_stream(monkeypatch):
-    monkeypatch.setattr("headrace.memory.engine._ROOM_AT_LEAST", 2_000)
+    monkeypatch.setattr("headrace.runtime.flow.snapshots._MOST_FILES", 8)
     physical, out = two_levels(), Collected()
     engine = MemoryEngine(physical, out)
     sizes = []

@@ -254,3 +254,33 @@ class NamedLikeTimers(KeyedProcessFunction):
 def test_the_name_of_timers_is_taken():
     with pytest.raises(InvalidArgument, match="cannot be called '_timers'"):
         OperatorHarness.keyed(NamedLikeTimers(), lambda v: v)
+
+
+class Counting(KeyedProcessFunction):
+    """Counts by key, for a time or for ever."""
+
+    def __init__(self, ages: bool):
+        self.ages = ages
+
+    def open(self, runtime_context):
+        descriptor = ValueStateDescriptor("count", Types.INT())
+        if self.ages:
+            descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.hours(1)).build())
+        self.count = runtime_context.get_state(descriptor)
+
+    def process_element(self, value, ctx):
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        yield value, count
+
+
+def test_state_that_follows_a_changed_program_is_as_it_wants_it_for_good():
+    """Also that of keys which do not come again before the next restore."""
+    before = OperatorHarness.keyed(Counting(ages=False), lambda v: v)
+    before.send_all(["a", "b"])
+    changed = OperatorHarness.keyed(Counting(ages=True), lambda v: v)
+    changed.restore(before.snapshot())
+    changed.send("a")
+    changed.crash()
+    changed.send("b")
+    assert changed.take_outputs() == [("a", 2), ("b", 2)]

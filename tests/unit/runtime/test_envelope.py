@@ -28,9 +28,10 @@ def sent(envelope: Envelope) -> Envelope:
 
 
 def arrives(batch: Batch) -> bool:
-    [(target, side, found)] = sent(Envelope([(3, 1, batch)], {7: {"split": (5, 0)}})).records
+    mark = (MARK, 0, {7: {"split": (5, 0)}})
+    (target, side, found), then = sent(Envelope([(3, 1, batch), mark])).records
     parts = [(each.values, each.timestamps, each.keys) for each in (batch, found)]
-    return (target, side) == (3, 1) and repr(parts[0]) == repr(parts[1])
+    return (target, side, then) == (3, 1, mark) and repr(parts[0]) == repr(parts[1])
 
 
 @given(st.data(), st.booleans())

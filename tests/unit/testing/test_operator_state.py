@@ -241,9 +241,8 @@ def ask_for_young_state(context: Any) -> None:
     ],
 )  # fmt: skip
 def test_mistakes_are_named(ask, error, message):
-    harness = OperatorHarness.process(Asking(ask))
     with pytest.raises(error, match=message):
-        harness.send("a")
+        OperatorHarness.process(Asking(ask)).send("a")
 
 
 class Chunks(Sink, CheckpointedFunction):

@@ -15,11 +15,13 @@ from headrace.core.triggers import EventTimeTrigger
 from headrace.core.window_assigners import SlidingEventTimeWindows
 from headrace.core.window_functions import ProcessWindowFunction
 from headrace.errors import HeadraceError, TypeMismatch
+from headrace.memory.snapshot import Snapshot
 from headrace.operators.windows.contents import Aggregating
 from headrace.operators.windows.firing import firing
 from headrace.operators.windows.sliced import SlicedWindowOperator
 from headrace.operators.windows.slices import SlidingGrid
 from headrace.operators.windows.window_operator import WindowOperator
+from headrace.runtime.flow.snapshots import read_state
 from headrace.testing import OperatorHarness
 
 LATE = "late"
@@ -337,11 +339,11 @@ def test_what_a_worker_remembers_is_dropped_when_its_state_was_replaced():
         harness.send(("a", 100), 7)
         harness.advance_watermark(8)
         harness.take_records()
-        (task,) = harness._engine._slots.values()
+        _, task = harness._engine.tasks()
         task.state.reset()
-        for log in pickle.loads(pickle.loads(before)[1]).logs.values():
-            for blob in log:
-                task.state.apply(pickle.loads(blob))
+        kept: Snapshot = pickle.loads(pickle.loads(before)[1])
+        (files,) = kept.slots.values()
+        read_state(task.state, files, kept.files.__getitem__)
         task.restore_clock()
         harness.send(("a", 200), 7)
         harness.advance_watermark(20)

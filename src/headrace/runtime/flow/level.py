@@ -6,14 +6,14 @@ of it from each of their senders, and the least of them counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.core.source import SplitSpec
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.envelope import MARK
-from headrace.runtime.event_time import ANY_SPLIT, Progress, Watermarks
+from headrace.runtime.envelope import MARK, Envelope
+from headrace.runtime.event_time import ANY_SPLIT, Progress, Watermarks, merge_watermarks
 from headrace.runtime.flow.load import Load
 from headrace.runtime.flow.messages import Round
 from headrace.runtime.level_task import COUNTS, PROGRESS, DriverItem, LevelTask, Row, fed_by
@@ -25,16 +25,15 @@ LOAD = "load"
 
 
 class FlowingLevel(LevelTask):
-    """A LevelTask whose input does not come in micro-batches."""
-
-    flows: ClassVar[bool] = True
+    """A LevelTask with what comes to it and goes on: records, and time between them."""
 
     def __init__(
         self, plan: PhysicalPlan, level: int, subtask: int, clock: Callable[[], int], *,
-        tell: Callable[[DriverItem], None], source: int | None = None,
-        files: Mapping[str, str] | None = None,
+        tell: Callable[[DriverItem], None] | None, source: int | None = None,
+        files: Mapping[str, str] | None = None, checkpoints: bool = True,
     ):  # fmt: skip
-        """`tell`: the way to the driver."""
+        """`tell`: the way to the driver; None: through all levels, as in a batch. `checkpoints`:
+        whether it will be part of any."""
         self._said: dict[int, tuple[int, bool]] = {}
         """Of each origin read here: what was said of it last, its time and whether it is idle."""
         self._shown: dict[int, dict[str, Progress]] = {}
@@ -42,14 +41,22 @@ class FlowingLevel(LevelTask):
         """Whether nobody has said yet what there is to read: until then it does not know whether it
         is idle."""
         self._in_rounds = False
+        self._reads_all = False
         self._rests = False
         """Whether the splits read here have come and gone: they hold nobody's time back."""
-        self._marks: list[Watermarks] = []
+        self._marks: Watermarks = {}
         """What was heard of time in a round, until all its records are here."""
         self.load = Load()
         super().__init__(
-            plan, level, subtask, clock, source=source, logged=level > 0, files=files, tell=tell
-        )
+            plan, level, subtask, clock, source=source, logged=checkpoints and level > 0,
+            files=files, tell=tell,
+        )  # fmt: skip
+
+    def _vertex_task(self, vertex: Vertex) -> VertexTask:
+        task = super()._vertex_task(vertex)
+        if self._per_record and task.operator.makes_watermarks:
+            task.on_watermark = self._report_time
+        return task
 
     @property
     def works_in_waves(self) -> bool:
@@ -82,6 +89,8 @@ class FlowingLevel(LevelTask):
     def move_time(self) -> None:
         """Report how far time has come by what was read or received here."""
         self.time.look_at_clock()
+        if self._reads_all:
+            self.time.start(task.vertex.id for task in self._timekeepers())
         for task in self._timekeepers():
             if self.level == 0 or self.subtask < task.vertex.parallelism:
                 self._report_time(task)
@@ -90,23 +99,45 @@ class FlowingLevel(LevelTask):
     def _report_time(self, task: VertexTask) -> None:
         id = task.vertex.id
         if self.level:
-            self._pass_mark({id: {self._channel(""): self._report_behind_exchange(task)}})
+            self.time.take_in({id: {self._channel(""): self._report_behind_exchange(task)}})
+        else:
+            self.time.take_in({id: {s: self._progress(task, s) for s in task.reported}})
+        self._advance_behind((id,))  # also without news: a split may be idle by now
+        if self.level:
+            self._send_mark(self._derived((id,)))
             return
-        self._hear({id: {split: self._progress(task, split) for split in task.reported}})
         if self.awaits_splits:
             return
         told = watermark, idle = self._progress_of_source(id)
         if self._said.get(id) != told:
             self._said[id] = told
             now = max(1, self.time.now)
-            self._outbox.mark({id: {self._channel(""): (watermark, -now if idle else now)}})
+            self._send_mark({id: {self._channel(""): (watermark, -now if idle else now)}})
+
+    def _pass_mark(self, news: Watermarks) -> None:
+        self._hear(news)
+        if self.level < self.plan.last_level:
+            self._send_mark(self._derived(news))
+
+    def _send_mark(self, news: Watermarks) -> None:
+        """Let those behind an exchange hear of time after all that was before it."""
+        if not self._hears_later:
+            for task in self.tasks.values():
+                task.end_round()  # what operators hold back would be late behind it
+        self._outbox.mark(news)
+
+    @property
+    def _hears_later(self) -> bool:
+        """Whether marks are heard only when all records of a round are here."""
+        return self._in_rounds and not self._per_record
 
     def _show_progress(self, task: VertexTask) -> None:
         """Let the driver know how far the splits have come that are read here.
 
         Not with each watermark, of which there may be one for every record.
         """
-        seen = {split: task.progress(split) for split in task.reported}
+        seen = {self._channel("") if self.level else split: task.progress(split)
+                for split in task.reported}  # fmt: skip
         if seen and seen != self._shown.get(task.vertex.id):
             self._shown[task.vertex.id] = seen
             self._outbox.to_driver((task.vertex.id, self.subtask, PROGRESS, seen))
@@ -114,6 +145,8 @@ class FlowingLevel(LevelTask):
     def _progress_of_source(self, origin: int) -> tuple[int, bool]:
         """What this task says of an origin; one that has nothing to read holds nobody back."""
         watermark, idle = self.time.of_origin(origin)
+        if self._reads_all:
+            return watermark, idle
         if watermark == MAX_TIMESTAMP and not self._final:
             return self.time.reached(origin), True
         return watermark, idle or self._rests or not self.time.knows_any(origin)
@@ -121,6 +154,7 @@ class FlowingLevel(LevelTask):
     def begin_round(self, round: Round) -> None:
         """It works in rounds, and this is what it needs to know for the next one."""
         self._in_rounds = True
+        self._reads_all = round.reads_all and self.level == 0
         self._rests = False
         if self._per_record and self.level == 1:
             self._let_rest(round.resting)
@@ -145,9 +179,12 @@ class FlowingLevel(LevelTask):
 
     def end_records(self) -> Iterator[Row]:
         """All records of a round are here: time moves on."""
-        marks, self._marks = self._marks, []
-        for news in marks:
-            self._pass_mark(news)
+        for task in self.tasks.values():
+            yield from self._release(task)
+        marks, self._marks = self._marks, {}
+        self.time.look_at_clock()
+        if marks:
+            self._pass_mark(marks)
             yield from self._outbox.take_full()
         self._rests = self.source is not None and _come_and_go(self.plan.vertices[self.source])
         self.move_time()
@@ -160,10 +197,16 @@ class FlowingLevel(LevelTask):
 
     def take_item(self, vertex: int, side: int, content: Any) -> Iterator[Row]:
         """Hand over a part of what another level sent."""
-        if vertex == MARK and self._in_rounds and not self._per_record:
-            self._marks.append(content)
+        if vertex == MARK and self._hears_later:
+            merge_watermarks(self._marks, content)
             return
-        self._open_item(vertex, side, content)
+        task = self.tasks.get(vertex)
+        if task is not None:
+            task.receive(side, content)
+        elif vertex == MARK:
+            self._pass_mark(content)
+        else:  # bound for a later level, on the slot it is on already
+            self._outbox.pass_on(self.subtask, vertex, side, content)
         self.fire_processing_time()
         yield from self._outbox.take_full()
 
@@ -181,7 +224,7 @@ class FlowingLevel(LevelTask):
     def end_epoch(self) -> Iterator[Row]:
         """All that was received is about to become part of a checkpoint."""
         for task in self.tasks.values():
-            task.end_batch(snapshot=True)
+            task.end_batch(snapshot=not self.plan.batch)
             yield from self._outbox.take_full()
         self._keep_clocks()
         yield from self._outbox.take_waiting()
@@ -216,8 +259,7 @@ class FlowingLevel(LevelTask):
                     task.report_watermark(MAX_TIMESTAMP)
             self._report_time(task)
         for task in self.tasks.values():
-            for _ in task.release():
-                yield from self._outbox.take_full()
+            yield from self._release(task)
             task.advance_watermark(MAX_TIMESTAMP)
             if self.plan.batch:
                 task.stop_clock()
@@ -225,22 +267,59 @@ class FlowingLevel(LevelTask):
             yield from self._outbox.take_full()
         yield from self._outbox.take_waiting()
 
+    def _release(self, task: VertexTask) -> Iterator[Row]:
+        """Let an operator see the input that waited for the rest of it."""
+        for _ in task.release():
+            yield from self._outbox.take_full()
+
+    def take_all(self, blobs: Iterable[bytes]) -> Iterator[Row]:
+        """In a batch: hand over everything that the level before sent, and come to the end.
+
+        How many tasks send is not known, so that time ends with all that is here. Only where marks
+        lie between records they tell who sends them, once all are here.
+        """
+        self.begin_round(Round())
+        envelopes: Iterable[Envelope] = map(Envelope.decode, blobs)
+        if self._per_record:
+            envelopes = list(envelopes)
+            self.time.expect_only(_channels(envelopes))
+        for envelope in envelopes:
+            for item in envelope.driver:
+                self._outbox.to_driver(item)
+            for vertex, side, content in envelope.records:
+                yield from self.take_item(vertex, side, content)
+        yield from self.finish_batch()
+
+    def finish_batch(self) -> Iterator[Row]:
+        """In a batch: all input has been read."""
+        yield from self.end_input()
+        yield from self.end_epoch()
+        for item in self.counts():
+            self._outbox.to_driver(item)
+        yield from self._outbox.take_waiting()
+
     def counts(self) -> Iterator[DriverItem]:
         """What the operators have counted, for the driver."""
-        if self.level == 0:
-            for task in self._timekeepers():
-                self._show_progress(task)
+        for task in self._timekeepers():
+            self._show_progress(task)
         for task in self.tasks.values():
             counts = {"incarnation": self._incarnation, **task.counts(), LOAD: self.load.spent()}
             yield task.vertex.id, self.subtask, COUNTS, counts
-
-    def _mark(self, task: VertexTask) -> None:
-        self._report_time(task)
 
     def _channel(self, split: str) -> str:
         if self.source is not None:
             return _source_channel(self.source, self.subtask)
         return super()._channel(split)
+
+
+def _channels(envelopes: Iterable[Envelope]) -> dict[int, list[str]]:
+    """By origin, who reports of it in these."""
+    channels: dict[int, dict[str, None]] = {}
+    for envelope in envelopes:
+        for news in envelope.marks():
+            for origin, splits in news.items():
+                channels.setdefault(origin, {}).update(dict.fromkeys(splits))
+    return {origin: list(names) for origin, names in channels.items()}
 
 
 def _source_channel(source: int, number: int) -> str:

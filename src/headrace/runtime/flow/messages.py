@@ -234,6 +234,8 @@ class Round:
     """What the driver has read for a source task, by split."""
     ends: bool = False
     """Whether a source task comes to its end after that."""
+    reads_all: bool = False
+    """Whether a source task is alone in reading its source, and so knows all of its splits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 from zlib import crc32
@@ -39,6 +39,7 @@ class Snapshots:
         self._state = state
         self._name = f"{attempt}-{task}"
         self._files = replace(begun_with or SlotFiles(), in_flight=None)
+        self._bytes = self._files.size
         self._whole = whole
         self._compact_at = compact_at
 
@@ -53,15 +54,18 @@ class Snapshots:
             known, written, sizes = self._everything(checkpoint)
         elif changes:
             blob, sizes = packed(changes)
-            log_bytes = known.size - known.snapshot_bytes + len(blob)
+            log_bytes = self._bytes - known.snapshot_bytes + len(blob)
             if log_bytes > max(self._compact_at, known.snapshot_bytes) or (
                 len(known.files) >= _MOST_FILES
             ):
                 known, written, sizes = self._everything(checkpoint)
             else:
                 written = [(f"{self._name}-{checkpoint}", blob)]
-                known = replace(known, files=(*known.files, *_described(written)))
-        self._files = replace(known, states=self._state.described())
+                known = SlotFiles((*known.files, *_described(written)), known.snapshot_bytes)
+                self._bytes += len(blob)
+        states = self._state.described()
+        if known is not self._files or states != known.states:
+            self._files = SlotFiles(known.files, known.snapshot_bytes, states)
         return self._files, written, self._figures(changes, sizes)
 
     def add_in_flight(
@@ -76,33 +80,43 @@ class Snapshots:
 
     def _everything(self, checkpoint: int) -> tuple[SlotFiles, Written, dict[str, int]]:
         sizes: Counter[str] = Counter()
-        written: Written = []
-        for number, part in enumerate(self._state.snapshot(_CHUNK_KEYS)):
-            blob, by_operator = packed(part)
-            sizes.update(by_operator)
-            written.append((f"{self._name}-{checkpoint}-{number}", blob))
-        files = _described(written)
-        return SlotFiles(files, sum(file.size for file in files)), written, sizes
+        for part in (parts := [*map(packed, self._state.snapshot(_CHUNK_KEYS))]):
+            sizes.update(part[1])
+        files, written = seal(f"{self._name}-{checkpoint}", [blob for blob, _ in parts])
+        self._bytes = files.size
+        return files, written, sizes
 
     def _figures(self, changes: Changes, sizes: dict[str, int]) -> dict[str, Any]:
         """What the driver keeps in its record of checkpoints."""
-        changed: Counter[str] = Counter()
+        changed: dict[str, int] = {}
         for uid, _, _, change in changes:
-            changed[uid] += sum(len(part) for part in change)
+            changed[uid] = changed.get(uid, 0) + sum(map(len, change))
         entries = self._state.entries()
-        operators = {uid: (sizes.get(uid, 0), changed[uid], entries.get(uid, 0))
+        operators = {uid: (sizes.get(uid, 0), changed.get(uid, 0), entries.get(uid, 0))
                      for uid in sizes.keys() | entries.keys()}  # fmt: skip
         union = any(name.startswith(UNION_PREFIX) for _, name in self._files.states)
-        return {"union": union, "bytes": self._files.size, "operators": operators}
+        return {"union": union, "bytes": self._bytes, "operators": operators}
+
+
+def seal(name: str, blobs: Iterable[bytes]) -> tuple[SlotFiles, Written]:
+    """Packed changes as the files of a slot that begins with them."""
+    written = [(f"{name}-{number}", blob) for number, blob in enumerate(blobs)]
+    files = _described(written)
+    return SlotFiles(files, sum(file.size for file in files)), written
 
 
 def restore(state: SubtaskState, files: SlotFiles, read: Callable[[str], bytes]) -> None:
     """Bring a slot's state to what its files say; `read` gives the content of one."""
+    read_state(state, files, read)
+    # Classes may have changed since: the program may be another one by now. What it makes of the
+    # state is a change like others, and part of the next snapshot.
+    state.reconcile(files.states, by_others=True)
+
+
+def read_state(state: SubtaskState, files: SlotFiles, read: Callable[[str], bytes]) -> None:
+    """Give a slot what its files hold, as it was written."""
     for file in files.files:
         state.apply(unpacked(_checked(file, read)))
-    # Classes may have changed since: the program may be another one by now.
-    state.reconcile(files.states, by_others=True)
-    state.take_changes()
 
 
 def read_in_flight(files: SlotFiles, read: Callable[[str], bytes]) -> list[Parcel]:

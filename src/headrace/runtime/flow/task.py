@@ -8,8 +8,8 @@ here, and what the others are still to bring before theirs is kept with it.
 
 from __future__ import annotations
 
+import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -34,7 +34,8 @@ from headrace.runtime.flow.messages import (
     WorkedOff,
 )
 from headrace.runtime.flow.output import Output
-from headrace.runtime.flow.parcels import BARRIER, END, KEPT, RECORDS, Barrier, Parcel
+from headrace.runtime.flow.parcels import BARRIER, END, RECORDS, Barrier, Parcel
+from headrace.runtime.flow.pieces import Opened, Pace
 from headrace.runtime.flow.snapshots import Snapshots, Written
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.windows import Windows
@@ -46,8 +47,6 @@ REACH = "reach"
 """Kind of a driver item that says how far the splits have come that a task reads."""
 TASK = "task"
 """Among the figures of a checkpoint: how the task took part."""
-_PIECE_S = 0.02
-"""How long a task works on records before it looks whether a barrier has come."""
 
 
 class Outside(Protocol):
@@ -79,43 +78,6 @@ class DriverItems:
     def take_all(self) -> tuple[DriverItem, ...]:
         kept, self._kept = self._kept, []
         return (*kept, *self.take_news())
-
-
-class _Opened:
-    """A parcel that is being worked off, in pieces that take a moment each."""
-
-    def __init__(self, parcel: Parcel):
-        self.parcel = parcel
-        self._items = deque(Envelope.decode(parcel.content).records)
-
-    @property
-    def is_done(self) -> bool:
-        return not self._items
-
-    def next_piece(self, most: int) -> Item:
-        """At most so many records, or a watermark."""
-        vertex, side, content = self._items.popleft()
-        if vertex == MARK or len(content) <= most:
-            return vertex, side, content
-        self._items.appendleft((vertex, side, content.part(most)))
-        return vertex, side, content.part(0, most)
-
-    def rest(self) -> Parcel:
-        """What is left of it."""
-        return Parcel(
-            RECORDS, self.parcel.sender, KEPT, content=Envelope(list(self._items)).encode()
-        )
-
-
-class _Pace:
-    """How many records make a piece: as many as take a moment."""
-
-    def __init__(self) -> None:
-        self.records = 256
-
-    def took(self, records: int, seconds: float) -> None:
-        in_a_moment = int(records * _PIECE_S / seconds) if seconds > 0 else records * 2
-        self.records = max(1, min(self.records * 2, max(in_a_moment, records // 2)))
 
 
 @dataclass
@@ -169,20 +131,11 @@ class FlowTask:
         self._splits = splits
         self._epoch = begin.checkpoint
         """The next checkpoint."""
-        plan = task.plan
-        senders = _tasks_at(plan, id.level - 1)
-        receivers = plan.parallelism if id.level < plan.last_level else 0
-        self._intake = Intake(id, range(senders))
         self._in_waves = task.works_in_waves
-        self._windows = Windows(senders, None if self._in_waves else task.load)
         self._round = begin.round
-        self._output = Output(id.number, receivers, limited=begin.round is None)
-        if begin.round is not None:
-            self._intake.over |= begin.round.over
-            task.begin_round(begin.round)
-        self.task.keep_parcels_below(self._output.parcel_size)
-        self._opened: _Opened | None = None
-        self._pace = _Pace()
+        self._connect()
+        self._opened: Opened | None = None
+        self._pace = Pace()
         self._aligning: int | None = None
         self._overtaken: _Overtaken | None = None
         self._triggered: dict[int, float] = {}
@@ -201,6 +154,19 @@ class FlowTask:
         self.files = begin.state or SlotFiles()
         """The state of its operators as of the last snapshot."""
         self.ended = False
+
+    def _connect(self) -> None:
+        """Know those before it and those after it."""
+        plan, level = self.task.plan, self.id.level
+        senders = _tasks_at(plan, level - 1)
+        receivers = plan.parallelism if level < plan.last_level else 0
+        self._intake = Intake(self.id, range(senders))
+        self._windows = Windows(senders, None if self._in_waves else self.task.load)
+        self._output = Output(self.id.number, receivers, limited=self._round is None)
+        self.task.keep_parcels_below(self._output.parcel_size)
+        if self._round is not None:
+            self._intake.over |= self._round.over
+            self.task.begin_round(self._round)
 
     def open(self, in_flight: list[Parcel] | None = None) -> None:
         """State is there: records may come, first those that were on their way."""
@@ -314,10 +280,12 @@ class FlowTask:
             if self._in_waves:
                 yield from self._wave([parcel, *self._intake.next_records(holds=holds)])
                 return
-            self._opened = _Opened(parcel)
+            self._opened = Opened(parcel)
         opened = self._opened
         if not opened.is_done:
-            vertex, side, content = opened.next_piece(self._pace.records)
+            # In a round no barrier is in a hurry.
+            most = self._pace.records if self._round is None else sys.maxsize
+            vertex, side, content = opened.next_piece(most)
             began = time.perf_counter()
             yield from self._output.records(self.task.take_item(vertex, side, content))
             if vertex != MARK:
@@ -481,7 +449,8 @@ class FlowTask:
         self._outside.write(written, lambda: self._outside.send(Ended(self.id, part, figures)))
 
     def _part(self, number: int) -> tuple[TaskPart, Written, dict[str, Any]]:
-        items = (*self._items.take_all(), *self.task.counts())
+        counts = tuple(self.task.counts())  # asking for them, too, may tell the driver something
+        items = (*self._items.take_all(), *counts)
         wake_at = None if self._round is None or self.ended else self.task.next_wake()
         if self._snapshots is None:
             none = {"union": False, "bytes": 0, "operators": {}}

@@ -142,7 +142,7 @@ def test_rows_that_a_join_remembers_are_refused_as_another_type():
 def check_all(driven):
     """Write all state as columns of its declared type; says how many values."""
     checked = 0
-    for slot in driven.harness._engine._slots.values():
+    for slot in driven.harness._engine.tasks():
         for (uid, name), declared in slot.state.described().items():
             contents = slot.state.contents(uid, name)
             if contents and declared.kind in ("map", "value"):

@@ -168,7 +168,7 @@ def test_rows_get_their_time_and_a_watermark_follows():
     driven = Driven(WatermarkAssignerOperator(1, BEHIND))
     driven.harness.send_all([I("a", 20 * MS), I("b", 10 * MS)])
     assert driven.harness.take_records() == [(I("a", 20 * MS), 20), (I("b", 10 * MS), 10)]
-    (reader,) = driven.harness._engine._readers.values()
+    reader, *_ = driven.harness._engine.tasks()
     (task,) = [task for task in reader.tasks.values() if task.vertex.name == "table operator"]
     assert max(task.reported.values()) == 15
     with pytest.raises(HeadraceError, match="NULL in its column of event time"):

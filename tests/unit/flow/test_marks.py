@@ -1,0 +1,54 @@
+"""Watermarks on their way: what they must not overtake."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.core.exchange import Hash
+from headrace.core.operator import Batch, Operator
+from headrace.core.source import CollectionSpec
+from headrace.graph.nodes import Graph, OperatorNode, PartitionNode, SinkNode, SourceNode
+from headrace.operators.sinks import CollectOperator
+from headrace.plan.planner import plan
+from headrace.runtime.envelope import MARK, Envelope
+from headrace.runtime.flow.level import FlowingLevel
+
+
+class Holding(Operator):
+    """Gives its records when a round ends."""
+
+    def __init__(self) -> None:
+        self.held: list[Any] = []
+
+    def receive(self, side: int, batch: Batch) -> None:
+        self.held += batch.values
+
+    def end_round(self) -> None:
+        held, self.held = self.held, []
+        self.ctx.emit(held, None)
+
+
+def test_what_an_operator_holds_back_goes_out_before_a_watermark():
+    nodes = [
+        SourceNode(id=1, name="source", spec=CollectionSpec(())),
+        PartitionNode(id=2, name="key", inputs=(1,), exchange=Hash(lambda v: v)),
+        OperatorNode(id=3, name="hold", inputs=(2,), operator=Holding()),
+        PartitionNode(id=4, name="key", inputs=(3,), exchange=Hash(lambda v: v)),
+        SinkNode(id=5, name="collect", inputs=(4,), operator=CollectOperator()),
+    ]
+    physical = plan(Graph("job", {node.id: node for node in nodes}, 1, 128, batch=False))
+    level = FlowingLevel(physical, 1, 0, lambda: 0, tell=lambda item: None)
+    level.open()
+    level.expect_senders({1: 1})
+    level.initialize(None)
+    [hold] = level.tasks
+    sent = [
+        *level.take_item(hold, 0, Batch(["a"])),
+        *level.take_item(MARK, 0, {1: {"#1:0": (7, 1)}}),
+        *level.take_item(hold, 0, Batch(["b"])),
+        *level.end_round(),
+    ]
+    items = [item for _, blob in sent for item in Envelope.decode(blob).records]
+    assert [content if vertex == MARK else content.values for vertex, _, content in items] == [
+        ["a"], {1: {"#0": (7, 1)}}, ["b"],
+    ]  # fmt: skip
