@@ -16,6 +16,8 @@ class Import:
 
     module: str
     place: str
+    for_types: bool
+    """Whether it stands under TYPE_CHECKING, so that nothing is imported when the code runs."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Module:
     @property
     def imports(self) -> Iterator[Import]:
         """Every import, also those inside functions and under TYPE_CHECKING."""
+        unseen = _under_type_checking(self.tree)
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
@@ -40,7 +43,17 @@ class Module:
             else:
                 continue
             for name in names:
-                yield Import(name, f"{self.shown}:{node.lineno}")
+                yield Import(name, f"{self.shown}:{node.lineno}", node in unseen)
+
+
+def _under_type_checking(tree: ast.Module) -> set[ast.AST]:
+    return {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
 
 
 def _imported_from(node: ast.ImportFrom) -> list[str]:

@@ -122,7 +122,7 @@ def is_exact(folder: Path) -> dict[str, Any]:
 
 def flowed(folder: Path) -> bool:
     """Whether the job's last run was in real time."""
-    return any(folder.glob("checkpoints/job-1/run-*/attempts/*"))
+    return any(folder.glob("checkpoints/job-1/run-*/spark/*"))
 
 
 def to_the_end(folder: Path) -> dict[str, Any]:

@@ -122,9 +122,8 @@ def test_fields_of_functions_and_sinks_survive(
     markers = tmp_path / "markers"
     markers.mkdir()
     disturb = Once(markers, 1, kill_this_process if trouble == "killed" else raise_an_error)
-    if trouble == "raised":  # what Spark does not try again, the restart strategy may
-        env.configuration.set_string("restart-strategy.type", "fixed-delay")
-        env.configuration.set_string("restart-strategy.fixed-delay.delay", "0 s")
+    env.configuration.set_string("restart-strategy.type", "fixed-delay")
+    env.configuration.set_string("restart-strategy.fixed-delay.delay", "0 s")
     source = Numbers(limit=203, step=40)
     build(env, source, tmp_path, disturb, at=120)
     env.execute()

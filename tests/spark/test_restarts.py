@@ -98,6 +98,6 @@ def test_looking_at_a_plan_leaves_nothing_behind() -> None:
     env.from_source(Numbers(limit=5, step=1), NO_TIME, "numbers").print()
     before = set(Path(tempfile.gettempdir()).glob("headrace-*"))
     text = env.explain()
-    assert "one Spark streaming query" in text
+    assert "one stream of records through these stages" in text
     assert "MapInArrow" in text
     assert set(Path(tempfile.gettempdir()).glob("headrace-*")) <= before

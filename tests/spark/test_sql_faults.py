@@ -20,7 +20,7 @@ from tests.spark.sql_fault_jobs import KEYS, process, result, rows_of, start
 from tests.spark.test_nexmark import native
 
 PARTS = 8
-STEPS = {"q4": "state-files.after@1", "q9": "commit-log.after@3", "q18": "commit-log.before@2"}
+STEPS = {"q4": "state-files.after@2", "q9": "metadata.after@4", "q18": "metadata.before@3"}
 """The end of a life; the next is ended at any moment. What dies at which step of a checkpoint is
 the matter of test_kill_matrix.py; here it is the operators' state."""
 

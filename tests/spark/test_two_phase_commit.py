@@ -162,7 +162,7 @@ print("finished")
     ("step", "call", "parallelism"),
     [
         # At one parallelism, and at all other steps, it is killed in test_kill_matrix.py.
-        ("commit-log.after", "recover and commit", 3),
+        ("metadata.after", "recover and commit", 3),
     ],
 )
 def test_a_killed_job_goes_on(

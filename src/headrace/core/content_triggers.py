@@ -52,7 +52,7 @@ class CountTrigger(QuietTrigger[Window]):
     ) -> TriggerResult:
         count = ctx.get_partitioned_state(_COUNT)
         count.add(1)
-        if count.get() < self._window_size:
+        if (count.get() or 0) < self._window_size:
             return CONTINUE
         count.clear()
         return FIRE

@@ -13,14 +13,19 @@ if TYPE_CHECKING:
     from headrace.core.accumulators import Accumulator
     from headrace.core.metrics import MetricGroup
     from headrace.core.state import (
+        IN,
+        OUT,
         AggregatingState,
         AggregatingStateDescriptor,
+        K,
         ListState,
         ListStateDescriptor,
         MapState,
         MapStateDescriptor,
         ReducingState,
         ReducingStateDescriptor,
+        T,
+        V,
         ValueState,
         ValueStateDescriptor,
     )
@@ -48,25 +53,25 @@ class KeyedStateStore(ABC):
     """Gives out state that belongs to the key being processed."""
 
     @abstractmethod
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+    def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
         """One value per key."""
 
     @abstractmethod
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
         """A list per key."""
 
     @abstractmethod
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+    def get_map_state(self, state_descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]:
         """A map per key."""
 
     @abstractmethod
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]:
         """One value per key, into which each added value is reduced."""
 
     @abstractmethod
     def get_aggregating_state(
-        self, state_descriptor: AggregatingStateDescriptor
-    ) -> AggregatingState[Any, Any]:
+        self, state_descriptor: AggregatingStateDescriptor[IN, OUT]
+    ) -> AggregatingState[IN, OUT]:
         """An accumulator per key, read as the aggregate function's result."""
 
 

@@ -13,7 +13,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from headrace.core.metrics import MetricGroup
-from headrace.core.state import State, StateDescriptor
+from headrace.core.state import (
+    BroadcastState,
+    K,
+    ListState,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    S,
+    StateDescriptor,
+    T,
+    V,
+)
 
 MIN_TIMESTAMP = -(2**63)
 MAX_TIMESTAMP = 2**63 - 1
@@ -129,13 +139,13 @@ class Context(Protocol):
 
     def processing_time(self) -> int: ...
 
-    def keyed_state(self, descriptor: StateDescriptor) -> State: ...
+    def keyed_state(self, descriptor: StateDescriptor[S]) -> S: ...
 
-    def window_state(self, descriptor: StateDescriptor) -> State: ...
+    def window_state(self, descriptor: StateDescriptor[S]) -> S: ...
 
-    def broadcast_state(self, descriptor: StateDescriptor) -> State: ...
+    def broadcast_state(self, descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]: ...
 
-    def operator_list(self, descriptor: StateDescriptor, *, union: bool) -> State: ...
+    def operator_list(self, descriptor: ListStateDescriptor[T], *, union: bool) -> ListState[T]: ...
 
     def operator_state_names(self, *, broadcast: bool) -> set[str]: ...
 

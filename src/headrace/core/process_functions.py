@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from headrace.core.functions import Function
 
 if TYPE_CHECKING:
-    from headrace.core.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState
+    from headrace.core.state import (
+        BroadcastState,
+        K,
+        MapStateDescriptor,
+        ReadOnlyBroadcastState,
+        V,
+    )
     from headrace.core.timers import TimeDomain, TimerService
 
 __all__ = [
@@ -168,8 +174,8 @@ class BaseBroadcastProcessFunction(Function):
 
         @abstractmethod
         def get_broadcast_state(
-            self, state_descriptor: MapStateDescriptor
-        ) -> BroadcastState[Any, Any]:
+            self, state_descriptor: MapStateDescriptor[K, V]
+        ) -> BroadcastState[K, V]:
             """The broadcast state; every instance must change it alike."""
 
     class ReadOnlyContext(BaseContext):
@@ -177,8 +183,8 @@ class BaseBroadcastProcessFunction(Function):
 
         @abstractmethod
         def get_broadcast_state(
-            self, state_descriptor: MapStateDescriptor
-        ) -> ReadOnlyBroadcastState[Any, Any]:
+            self, state_descriptor: MapStateDescriptor[K, V]
+        ) -> ReadOnlyBroadcastState[K, V]:
             """The broadcast state, for reading."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 from headrace.core.functions import AggregateFunction, ReduceFunction
 from headrace.core.state_ttl import StateTtlConfig
@@ -12,11 +12,20 @@ from headrace.core.types import TypeInformation, Types
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin
 
-T = TypeVar("T")
-K = TypeVar("K")
-V = TypeVar("V")
-IN = TypeVar("IN")
-OUT = TypeVar("OUT")
+if TYPE_CHECKING:
+    # Who names no type, as in PyFlink, works with Any; Python knows such defaults as of 3.13.
+    from typing_extensions import TypeVar
+
+    T = TypeVar("T", default=Any)
+    K = TypeVar("K", default=Any)
+    V = TypeVar("V", default=Any)
+    IN = TypeVar("IN", default=Any)
+    OUT = TypeVar("OUT", default=Any)
+    S = TypeVar("S", bound="State", default=Any)
+else:
+    from typing import TypeVar
+
+    T, K, V, IN, OUT, S = map(TypeVar, ("T", "K", "V", "IN", "OUT", "S"))
 
 
 class State(ABC):
@@ -135,15 +144,15 @@ class OperatorStateStore(ABC):
 
     @abstractmethod
     def get_broadcast_state(
-        self, state_descriptor: MapStateDescriptor
-    ) -> BroadcastState[Any, Any]: ...
+        self, state_descriptor: MapStateDescriptor[K, V]
+    ) -> BroadcastState[K, V]: ...
 
     @abstractmethod
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
         """A list whose elements are dealt out evenly when the parallelism changes."""
 
     @abstractmethod
-    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_union_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
         """A list of which every subtask is given all subtasks' elements when it is restored."""
 
     @abstractmethod
@@ -155,8 +164,8 @@ class OperatorStateStore(ABC):
         """The names of the broadcast states there are."""
 
 
-class StateDescriptor:
-    """Name, type and time to live of a piece of state; the name is unique within its operator."""
+class StateDescriptor(Generic[S]):
+    """Name, type and time to live of a piece of state `S`; the name is unique in its operator."""
 
     kind = "state"
 
@@ -186,21 +195,21 @@ class StateDescriptor:
         return f"{type(self).__name__}({self.name!r}, {self.type_info})"
 
 
-class ValueStateDescriptor(StateDescriptor):
+class ValueStateDescriptor(StateDescriptor[ValueState[T]]):
     kind = "value"
 
     def __init__(self, name: str, value_type_info: TypeInformation | None = None):
         super().__init__(name, value_type_info)
 
 
-class ListStateDescriptor(StateDescriptor):
+class ListStateDescriptor(StateDescriptor[ListState[T]]):
     kind = "list"
 
     def __init__(self, name: str, elem_type_info: TypeInformation | None = None):
         super().__init__(name, elem_type_info)
 
 
-class MapStateDescriptor(StateDescriptor):
+class MapStateDescriptor(StateDescriptor[MapState[K, V]]):
     kind = "map"
 
     def __init__(
@@ -214,13 +223,13 @@ class MapStateDescriptor(StateDescriptor):
         super().__init__(name, Types.MAP(key_type_info, value_type_info))
 
 
-class ReducingStateDescriptor(StateDescriptor):
+class ReducingStateDescriptor(StateDescriptor[ReducingState[T]]):
     kind = "reducing"
 
     def __init__(
         self,
         name: str,
-        reduce_function: ReduceFunction | Callable[[Any, Any], Any],
+        reduce_function: ReduceFunction | Callable[[T, T], T],
         type_info: TypeInformation | None = None,
     ):
         super().__init__(name, type_info)
@@ -234,12 +243,12 @@ class ReducingStateDescriptor(StateDescriptor):
     def get_reduce_function(self) -> Any:
         return self._function
 
-    def reducer(self) -> Callable[[Any, Any], Any]:
+    def reducer(self) -> Callable[[T, T], T]:
         function = self._function
         return function.reduce if isinstance(function, ReduceFunction) else function
 
 
-class AggregatingStateDescriptor(StateDescriptor):
+class AggregatingStateDescriptor(StateDescriptor[AggregatingState[IN, OUT]]):
     kind = "aggregating"
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.core.functions import ReduceFunction
 from headrace.core.metrics import MetricGroup
-from headrace.core.state import ReducingStateDescriptor, StateDescriptor
+from headrace.core.state import ReducingStateDescriptor, S, StateDescriptor
 from headrace.core.time import MAX_LONG_VALUE, MIN_LONG_VALUE
 from headrace.core.types import Types
 from headrace.core.windows import (
@@ -88,7 +88,7 @@ class Trigger(ABC, Generic[T, W]):
             """Forget an event-time timer, if it is set."""
 
         @abstractmethod
-        def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
+        def get_partitioned_state(self, state_descriptor: StateDescriptor[S]) -> S:
             """State of this key and window."""
 
     class OnMergeContext(TriggerContext):

@@ -13,10 +13,15 @@ from headrace.core.checkpointed import (
 from headrace.core.functions import KeyedStateStore
 from headrace.core.operator import Context, Operator
 from headrace.core.state import (
+    BroadcastState,
+    K,
+    ListState,
     ListStateDescriptor,
     MapStateDescriptor,
     OperatorStateStore,
     StateDescriptor,
+    T,
+    V,
 )
 from headrace.core.user_code import RecordFailure
 from headrace.errors import TypeMismatch, Unsupported
@@ -89,15 +94,17 @@ class _StateStore(OperatorStateStore):
     def __init__(self, ctx: Context):
         self._ctx = ctx
 
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> Any:
+    def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
         _check(state_descriptor, ListStateDescriptor)
         return self._ctx.operator_list(state_descriptor, union=False)
 
-    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> Any:
+    def get_union_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
         _check(state_descriptor, ListStateDescriptor)
         return self._ctx.operator_list(state_descriptor, union=True)
 
-    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> Any:
+    def get_broadcast_state(
+        self, state_descriptor: MapStateDescriptor[K, V]
+    ) -> BroadcastState[K, V]:
         _check(state_descriptor, MapStateDescriptor)
         return self._ctx.broadcast_state(state_descriptor)
 

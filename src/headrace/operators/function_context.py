@@ -16,6 +16,26 @@ from headrace.core.process_functions import (
     KeyedProcessFunction,
     ProcessFunction,
 )
+from headrace.core.state import (
+    IN,
+    OUT,
+    AggregatingState,
+    AggregatingStateDescriptor,
+    BroadcastState,
+    K,
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    ReducingState,
+    ReducingStateDescriptor,
+    S,
+    StateDescriptor,
+    T,
+    V,
+    ValueState,
+    ValueStateDescriptor,
+)
 from headrace.core.timers import TimeDomain, TimerService
 from headrace.errors import InvalidArgument, StateAccessError
 from headrace.origin import calling_origin
@@ -43,7 +63,7 @@ class FunctionRuntimeContext(RuntimeContext):
         self._ctx = ctx
         self._keyed = keyed
 
-    def _any_state(self, descriptor: Any) -> Any:
+    def _any_state(self, descriptor: StateDescriptor[S]) -> S:
         if not self._keyed:
             raise StateAccessError(
                 f"state {descriptor.get_name()!r} was asked for on a stream that is not keyed",
@@ -52,19 +72,21 @@ class FunctionRuntimeContext(RuntimeContext):
             )
         return self._ctx.keyed_state(descriptor)
 
-    def get_state(self, state_descriptor: Any) -> Any:
+    def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]:
         return self._any_state(state_descriptor)
 
-    def get_list_state(self, state_descriptor: Any) -> Any:
+    def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
         return self._any_state(state_descriptor)
 
-    def get_map_state(self, state_descriptor: Any) -> Any:
+    def get_map_state(self, state_descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]:
         return self._any_state(state_descriptor)
 
-    def get_reducing_state(self, state_descriptor: Any) -> Any:
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]:
         return self._any_state(state_descriptor)
 
-    def get_aggregating_state(self, state_descriptor: Any) -> Any:
+    def get_aggregating_state(
+        self, state_descriptor: AggregatingStateDescriptor[IN, OUT]
+    ) -> AggregatingState[IN, OUT]:
         return self._any_state(state_descriptor)
 
     def get_task_name(self) -> str:
@@ -212,11 +234,15 @@ class BroadcastContext(BroadcastProcessFunction.Context, KeyedBroadcastProcessFu
     def current_watermark(self) -> int:
         return self._ctx.watermark
 
-    def get_broadcast_state(self, state_descriptor: Any) -> Any:
+    def get_broadcast_state(
+        self, state_descriptor: MapStateDescriptor[K, V]
+    ) -> BroadcastState[K, V]:
         return _broadcast_state(self._ctx, state_descriptor, self._names)
 
 
-def _broadcast_state(ctx: Context, descriptor: Any, names: tuple[str, ...]) -> Any:
+def _broadcast_state(
+    ctx: Context, descriptor: MapStateDescriptor[K, V], names: tuple[str, ...]
+) -> BroadcastState[K, V]:
     if descriptor.get_name() not in names:
         raise StateAccessError(
             f"no broadcast state is called {descriptor.get_name()!r}; there is {list(names)}",

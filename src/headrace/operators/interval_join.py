@@ -16,12 +16,16 @@ from headrace.core.join_functions import ProcessJoinFunction
 from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, MIN_TIMESTAMP, Batch, Context
 from headrace.core.output_tag import OutputTag
 from headrace.core.state import MapState, MapStateDescriptor
+from headrace.core.types import Types
 from headrace.core.user_code import RecordFailure
 from headrace.errors import InvalidGraph
 from headrace.operators.base import FunctionOperator, SideOutputs, Stamps
 
 LATE_RECORDS = "numLateRecordsDropped"
-_STATES = (MapStateDescriptor("left-buffer"), MapStateDescriptor("right-buffer"))
+_STATES: tuple[MapStateDescriptor[int, list[Any]], ...] = (
+    MapStateDescriptor("left-buffer", Types.LONG(), Types.LIST(Types.PICKLED_BYTE_ARRAY())),
+    MapStateDescriptor("right-buffer", Types.LONG(), Types.LIST(Types.PICKLED_BYTE_ARRAY())),
+)
 _DEAD_AT_MOST = 64
 
 
@@ -144,7 +148,7 @@ class IntervalJoinOperator(FunctionOperator):
         self._sides = SideOutputs()
         self._dropped = ctx.metrics.counter(LATE_RECORDS)
         self._buffers = tuple(
-            _Buffer(ctx.keyed_state(state), max(0, self._interval.seen_from(side)[1]))  # type: ignore[arg-type]
+            _Buffer(ctx.keyed_state(state), max(0, self._interval.seen_from(side)[1]))
             for side, state in enumerate(_STATES)
         )
         super().open(ctx)

@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.core.isolation import FROZEN, isolated
 from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, Batch, Context
-from headrace.core.state import ValueState, ValueStateDescriptor
+from headrace.core.state import ValueStateDescriptor
 from headrace.core.user_code import RecordFailure
 from headrace.operators.base import FunctionOperator
 
@@ -26,7 +26,7 @@ class ReduceOperator(FunctionOperator):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self._state: ValueState[Any] = ctx.keyed_state(_STATE)  # type: ignore[assignment]
+        self._state = ctx.keyed_state(_STATE)
 
     def receive(self, side: int, batch: Batch) -> None:
         reduce = self.method("reduce")

@@ -98,11 +98,10 @@ def _rewrite(table: Table, convert_name: Convert, convert: Convert) -> None:
             if any(a is not b for a, b in zip(values, stored, strict=True)):
                 table.put(key, values)
         elif isinstance(table, MapTable):
-            entries = {convert_name(name): convert(value) for name, value in stored.items()}
-            if any(entries.get(name, _MISSING) is not value for name, value in stored.items()):
+            entries = [(convert_name(name), convert(value)) for name, value in stored.items()]
+            # A name may have become another one that equals it, as 1 and 1.0 do.
+            kept = zip(entries, stored.items(), strict=True)
+            if any(new[0] is not old[0] or new[1] is not old[1] for new, old in kept):
                 table.clear(key)
-                for name, value in entries.items():
+                for name, value in entries:
                     table.put(key, name, value)
-
-
-_MISSING = object()

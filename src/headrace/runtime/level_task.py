@@ -106,7 +106,7 @@ class LevelTask:
         return task
 
     def _engine_map(self, name: str) -> MapState[Any, Any]:
-        return self.state.broadcast(ENGINE_UID, MapStateDescriptor(name))  # type: ignore[return-value]
+        return self.state.broadcast(ENGINE_UID, MapStateDescriptor(name))
 
     def _wire(self, task: VertexTask) -> None:
         for edge in task.vertex.edges:

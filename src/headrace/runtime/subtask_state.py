@@ -8,9 +8,16 @@ from typing import Any
 from headrace.core.operator import KeyScope
 from headrace.core.state import (
     AggregatingStateDescriptor,
+    BroadcastState,
+    K,
+    ListState,
+    ListStateDescriptor,
+    MapStateDescriptor,
     ReducingStateDescriptor,
-    State,
+    S,
     StateDescriptor,
+    T,
+    V,
 )
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin
@@ -94,24 +101,31 @@ class SubtaskState:
         """Give back what the backend holds; what it held cannot be read any more."""
         self._backend.close()
 
-    def keyed(self, uid: str, descriptor: StateDescriptor) -> State:
+    def keyed(self, uid: str, descriptor: StateDescriptor[S]) -> S:
         """The state object for a descriptor, scoped to the operator's current key."""
         if not isinstance(descriptor, StateDescriptor):
             raise TypeMismatch(
                 f"a state descriptor was expected, not {descriptor!r}", origin=calling_origin(),
                 hint="For instance ValueStateDescriptor('count', Types.LONG()).",
             )  # fmt: skip
-        return self._state(uid, descriptor.name, descriptor, self.scope(uid))
+        state: S = self._state(uid, descriptor.name, descriptor, self.scope(uid))
+        return state
 
-    def windowed(self, uid: str, descriptor: StateDescriptor) -> State:
+    def windowed(self, uid: str, descriptor: StateDescriptor[S]) -> S:
         """The state object for a descriptor, scoped to the current key and window."""
-        return self._state(uid, WINDOW_PREFIX + descriptor.name, descriptor, self.window_scope(uid))
+        name = WINDOW_PREFIX + descriptor.name
+        state: S = self._state(uid, name, descriptor, self.window_scope(uid))
+        return state
 
-    def broadcast(self, uid: str, descriptor: StateDescriptor) -> State:
+    def broadcast(self, uid: str, descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
         """Broadcast state: the same entries whatever the current key."""
-        return self._state(uid, BROADCAST_PREFIX + descriptor.name, descriptor, _everywhere())
+        name = BROADCAST_PREFIX + descriptor.name
+        state: BroadcastState[K, V] = self._state(uid, name, descriptor, _everywhere())
+        return state
 
-    def operator_list(self, uid: str, descriptor: StateDescriptor, *, union: bool) -> State:
+    def operator_list(
+        self, uid: str, descriptor: ListStateDescriptor[T], *, union: bool
+    ) -> ListState[T]:
         """List state of the operator's instance, whatever the current key."""
         prefix, other = (UNION_PREFIX, LIST_PREFIX) if union else (LIST_PREFIX, UNION_PREFIX)
         if (uid, other + descriptor.name) in self._tables:
@@ -120,14 +134,17 @@ class SubtaskState:
                 f"not a {'union ' if union else ''}list state", origin=calling_origin(),
                 hint="Give the new state another name, or keep asking for it the same way.",
             )  # fmt: skip
-        return self._state(uid, prefix + descriptor.name, descriptor, _everywhere())
+        name = prefix + descriptor.name
+        state: ListState[T] = self._state(uid, name, descriptor, _everywhere())
+        return state
 
     def names(self, uid: str, *prefixes: str) -> set[str]:
         """The names of an operator's states of some scopes."""
         return {name.removeprefix(prefix) for owner, name in self._tables for prefix in prefixes
                 if owner == uid and name.startswith(prefix)}  # fmt: skip
 
-    def _state(self, uid: str, name: str, descriptor: StateDescriptor, scope: KeyScope) -> State:
+    def _state(self, uid: str, name: str, descriptor: StateDescriptor, scope: KeyScope) -> Any:
+        """A state of the descriptor's kind; which type goes with a kind, the descriptors say."""
         if descriptor.name == TIMERS_NAME:
             raise InvalidArgument(
                 f"a state cannot be called {TIMERS_NAME!r}: timers are kept under this name",

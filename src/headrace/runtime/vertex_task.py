@@ -18,7 +18,17 @@ from headrace.core.operator import (
     Operator,
     TaskInfo,
 )
-from headrace.core.state import State, StateDescriptor
+from headrace.core.state import (
+    BroadcastState,
+    K,
+    ListState,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    S,
+    StateDescriptor,
+    T,
+    V,
+)
 from headrace.core.types import TypeInformation
 from headrace.core.user_code import RecordFailure, apply_all, report
 from headrace.errors import StateAccessError
@@ -79,7 +89,7 @@ class VertexTask:
         self._passes_plain = False
         """Whether what goes out now is what came in, and that is known to be plain."""
         self._shape_side = {tag: _shaper(kind) for tag, kind in vertex.tag_types.items()}
-        self._broadcasts: dict[str, State] = {}
+        self._broadcasts: dict[str, BroadcastState[Any, Any]] = {}
         surplus = vertex.level > 0 and task.partition >= vertex.parallelism
         # A slot beyond the operator's parallelism gets no records; nor may it leave any state.
         self._own_state = SubtaskState(logged=False, clock=clock) if surplus else state
@@ -96,21 +106,21 @@ class VertexTask:
 
     # What the operator asks for.
 
-    def keyed_state(self, descriptor: StateDescriptor) -> State:
+    def keyed_state(self, descriptor: StateDescriptor[S]) -> S:
         if not self.operator.keyed:
             raise StateAccessError(f"operator {self.vertex.name!r} has no keyed input")
         return self._state.keyed(self.vertex.uid, descriptor)
 
-    def window_state(self, descriptor: StateDescriptor) -> State:
+    def window_state(self, descriptor: StateDescriptor[S]) -> S:
         return self._state.windowed(self.vertex.uid, descriptor)
 
-    def broadcast_state(self, descriptor: StateDescriptor) -> State:
+    def broadcast_state(self, descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
         name = descriptor.name
         if name not in self._broadcasts:  # asked for with every record
             self._broadcasts[name] = self._state.broadcast(self.vertex.uid, descriptor)
         return self._broadcasts[name]
 
-    def operator_list(self, descriptor: StateDescriptor, *, union: bool) -> State:
+    def operator_list(self, descriptor: ListStateDescriptor[T], *, union: bool) -> ListState[T]:
         return self._own_state.operator_list(self.vertex.uid, descriptor, union=union)
 
     def operator_state_names(self, *, broadcast: bool) -> set[str]:

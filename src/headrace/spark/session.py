@@ -17,6 +17,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.java import ensure_java
+from headrace.spark import daemon
 from headrace.spark.class_archive import jvm_options
 from headrace.spark.jvm_messages import LOG_LEVEL, hush_loggers, without_chatter
 from headrace.spark.spark_home import without_packed_python
@@ -31,18 +32,14 @@ _SETTINGS = {
     "spark.driver.maxResultSize": "0",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
-    "spark.sql.streaming.stateStore.providerClass":
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
-    "spark.sql.streaming.checkpointFileManagerClass":
+    "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing."
-        "FileSystemBasedCheckpointFileManager",
-    "spark.sql.streaming.numRecentProgressUpdates": "100",
+        "FileSystemBasedCheckpointFileManager"
+    ),
     # Python's output flows while its input does not; a parcel waits for no other.
     "spark.python.udf.pipelined.enabled": "true",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
-}  # fmt: skip
+}
 _LOCAL = {
     "spark.ui.enabled": "false",
     # Nobody but this machine has business with a local job.
@@ -50,6 +47,8 @@ _LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.shuffle.compress": "false",
     "spark.shuffle.spill.compress": "false",
+    # On a cluster, workers may have to do without headrace until a job brings it along.
+    "spark.python.daemon.module": daemon.MODULE,
 }
 _FEW_CORES = 4
 _SOCKET_NAME = "/.00000000-0000-0000-0000-000000000000.sock"
@@ -92,6 +91,7 @@ def get_session(settings: Mapping[str, str] | None = None, *, slots: int = 0) ->
     ours = {**_SETTINGS, **_quiet()}
     local = master.startswith("local")
     if local:
+        daemon.announce_modules()
         ours |= _LOCAL | _sockets()
     for key, value in {**ours, **requested_settings(), **(settings or {})}.items():
         builder = builder.config(key, value)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from headrace.core.isolation import isolated_all
 from headrace.core.operator import Batch, Context, Operator
-from headrace.core.state import State, StateDescriptor
+from headrace.core.state import S, StateDescriptor
 from headrace.graph.nodes import Graph, SinkNode
 from headrace.plan.physical import PhysicalPlan, Vertex
 
@@ -91,7 +91,7 @@ class _TappedContext:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ctx, name)
 
-    def keyed_state(self, descriptor: StateDescriptor) -> State:
+    def keyed_state(self, descriptor: StateDescriptor[S]) -> S:
         state = self._ctx.keyed_state(descriptor)
         self._descriptors[descriptor.name] = descriptor
         return state

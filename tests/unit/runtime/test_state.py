@@ -14,6 +14,7 @@ from headrace.core.state import (
     StateDescriptor,
     ValueStateDescriptor,
 )
+from headrace.core.types import Types
 from headrace.errors import InvalidArgument, StateAccessError, TypeMismatch
 from headrace.runtime.subtask_state import SubtaskState
 
@@ -180,6 +181,17 @@ def test_operators_do_not_share_state(subtask: SubtaskState) -> None:
         assert value.value() is None
         value.update(uid)
     assert subtask.contents("one", "v") == {"a": "one"}
+
+
+def test_the_names_in_a_map_become_their_new_type(subtask: SubtaskState) -> None:
+    with_key(subtask, "k")
+    subtask.keyed(UID, MapStateDescriptor("map", Types.INT(), Types.STRING())).put(1, "one")
+    other = SubtaskState(logged=True, clock=lambda: 0)
+    other.apply(subtask.take_changes())
+    other.reconcile(subtask.described(), by_others=False)
+    read = other.keyed(UID, MapStateDescriptor("map", Types.DOUBLE(), Types.STRING()))
+    with_key(other, "k")
+    assert str(read.items()) == "[(1.0, 'one')]"
 
 
 def test_a_name_stands_for_one_kind_of_state(subtask: SubtaskState) -> None:

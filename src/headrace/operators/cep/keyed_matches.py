@@ -6,14 +6,16 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.core.operator import Context
-from headrace.core.state import ValueStateDescriptor
+from headrace.core.state import ValueState, ValueStateDescriptor
+from headrace.core.types import TypeInformation, Types
 from headrace.errors import IncompatibleState
 from headrace.operators.cep.nfa import Nfa
-from headrace.operators.cep.shared_buffer import NO_RUNS, Matches
+from headrace.operators.cep.shared_buffer import NO_RUNS, PACKED_TYPE, Matches
 
 _time_of = itemgetter(0)
-_WAITING = ValueStateDescriptor("events-waiting")
-_MATCHES = ValueStateDescriptor("partial-matches")
+_WAITING: ValueStateDescriptor[list[tuple[int, Any]]] = ValueStateDescriptor(
+    "events-waiting", Types.LIST(Types.TUPLE([Types.LONG(), Types.PICKLED_BYTE_ARRAY()]))
+)
 
 
 class KeyMatches(Matches):
@@ -44,11 +46,16 @@ class KeyMatches(Matches):
 class MatchStore:
     """Finds what is remembered for a key."""
 
+    packed_type: TypeInformation = PACKED_TYPE
+    """Of partial matches in the form that is stored."""
+
     def __init__(self, ctx: Context, nfa: Nfa):
         self._ctx = ctx
         self._nfa = nfa
-        self._waiting: Any = ctx.keyed_state(_WAITING)
-        self._matches: Any = ctx.keyed_state(_MATCHES)
+        self._waiting = ctx.keyed_state(_WAITING)
+        self._matches: ValueState[Any] = ctx.keyed_state(
+            ValueStateDescriptor("partial-matches", self.packed_type)
+        )
         self.opened: dict[Any, KeyMatches] = {}
         """The keys this micro-batch has to do with."""
 
@@ -87,7 +94,7 @@ class MatchStore:
                 continue
             scope.key = key
             if found.waits:
-                waiting.update(found.waiting or None)
+                waiting.update(found.waiting) if found.waiting else waiting.clear()
             if found.changed:
                 stored.update(None if found.is_empty() else found.pack(self._nfa.names))
         self.opened.clear()

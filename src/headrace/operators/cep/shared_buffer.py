@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from headrace.core.types import Types
+
 Stamp = tuple[int, int]
 """Time of an event, and its number among the key's events: the order of events."""
 
@@ -42,6 +44,17 @@ Packed = tuple[
 as (position of the one before or -1, stage, position of the event); partial matches as (state,
 position of the last link, time and number of the first event); complete ones that still wait for
 earlier partial matches, likewise without a state."""
+_NUMBER, _NAME = Types.LONG(), Types.STRING()
+PACKED_TYPE = Types.TUPLE(
+    [
+        _NUMBER,
+        Types.LIST(Types.TUPLE([_NUMBER, _NUMBER, Types.PICKLED_BYTE_ARRAY()])),
+        Types.LIST(Types.TUPLE([_NUMBER, _NAME, _NUMBER])),
+        Types.LIST(Types.TUPLE([_NAME, _NUMBER, _NUMBER, _NUMBER])),
+        Types.LIST(Types.TUPLE([_NUMBER, _NUMBER, _NUMBER])),
+    ]
+)
+"""The same for state; what the events are, only the program knows."""
 
 
 NO_RUNS: list[Run] = []

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.core.expressions import Expression
 from headrace.core.logical_types import LogicalType
 from headrace.core.operator import Context
-from headrace.core.state import ValueState, ValueStateDescriptor
+from headrace.core.state import ValueStateDescriptor
 from headrace.core.table_connector import DELETE, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.operators.table.compiled import compiled_predicate
 from headrace.operators.table.keyed_changes import (
@@ -46,8 +46,10 @@ class ChangelogNormalizeOperator(KeyedChangesOperator):
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         open_all((self._passes,), ctx)
-        last = ValueStateDescriptor("last-row", row_state_type(self.types))
-        self._last: ValueState[Row] = ctx.keyed_state(with_ttl(last, self.ttl_ms))  # type: ignore[assignment]
+        last: ValueStateDescriptor[Row] = ValueStateDescriptor(
+            "last-row", row_state_type(self.types)
+        )
+        self._last = ctx.keyed_state(with_ttl(last, self.ttl_ms))
 
     def close(self) -> None:
         close_all((self._passes,))

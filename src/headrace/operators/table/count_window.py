@@ -7,15 +7,16 @@ from typing import Any
 
 from headrace.core.expressions import AggregateCall
 from headrace.core.operator import Batch, Context
-from headrace.core.state import MapState, MapStateDescriptor, ValueState, ValueStateDescriptor
+from headrace.core.state import MapStateDescriptor, ValueStateDescriptor
 from headrace.core.table_connector import INSERT
+from headrace.core.types import Types
 from headrace.core.user_code import RecordFailure
 from headrace.operators.table.keyed_changes import Row, TableOperator
 from headrace.operators.table.window_contents import Contents, WindowContents
 from headrace.operators.table.window_spec import WindowSpec
 
-_SEEN = ValueStateDescriptor("rows-seen")
-_OPEN = MapStateDescriptor("open-windows")
+_SEEN: ValueStateDescriptor[int] = ValueStateDescriptor("rows-seen", Types.LONG())
+_OPEN: MapStateDescriptor[int, Contents] = MapStateDescriptor("open-windows", Types.LONG())
 """By the number of the window: its contents."""
 
 
@@ -36,8 +37,8 @@ class CountWindowOperator(TableOperator):
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         self.contents.open(ctx)
-        self._seen: ValueState[int] = ctx.keyed_state(_SEEN)  # type: ignore[assignment]
-        self._open: MapState[int, Contents] = ctx.keyed_state(_OPEN)  # type: ignore[assignment]
+        self._seen = ctx.keyed_state(_SEEN)
+        self._open = ctx.keyed_state(_OPEN)
 
     def close(self) -> None:
         self.contents.close()

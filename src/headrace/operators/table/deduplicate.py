@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.core.logical_types import LogicalType
 from headrace.core.operator import EVENT_TIME, Batch, Context
-from headrace.core.state import ValueState, ValueStateDescriptor
+from headrace.core.state import ValueStateDescriptor
 from headrace.core.table_connector import INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.core.types import Types
 from headrace.core.user_code import RecordFailure
@@ -48,8 +48,10 @@ class DeduplicateOperator(KeyedChangesOperator):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        kept = ValueStateDescriptor("kept-row", row_state_type(self.types))
-        self._kept: ValueState[Row] = ctx.keyed_state(with_ttl(kept, self.ttl_ms))  # type: ignore[assignment]
+        kept: ValueStateDescriptor[Row] = ValueStateDescriptor(
+            "kept-row", row_state_type(self.types)
+        )
+        self._kept = ctx.keyed_state(with_ttl(kept, self.ttl_ms))
 
     def change(self, key: Any, rows: Sequence[Row], out: list[Row]) -> None:
         before = self._kept.value()
@@ -96,10 +98,12 @@ class FirstRowOperator(TableOperator):
         super().open(ctx)
         self._dropped = ctx.metrics.counter(LATE_RECORDS)
         # What waits for the watermark must not expire before it comes.
-        waiting = ValueStateDescriptor("waiting-row", row_state_type(self.types))
-        self._waiting: ValueState[Row] = ctx.keyed_state(waiting)  # type: ignore[assignment]
-        emitted = ValueStateDescriptor("emitted", Types.BOOLEAN())
-        self._emitted: ValueState[bool] = ctx.keyed_state(with_ttl(emitted, self.ttl_ms))  # type: ignore[assignment]
+        waiting: ValueStateDescriptor[Row] = ValueStateDescriptor(
+            "waiting-row", row_state_type(self.types)
+        )
+        self._waiting = ctx.keyed_state(waiting)
+        emitted: ValueStateDescriptor[bool] = ValueStateDescriptor("emitted", Types.BOOLEAN())
+        self._emitted = ctx.keyed_state(with_ttl(emitted, self.ttl_ms))
 
     def receive(self, side: int, batch: Batch) -> None:
         assert batch.keys is not None

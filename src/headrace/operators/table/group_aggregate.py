@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace.core.expressions import AggregateCall
 from headrace.core.operator import Batch, Context
-from headrace.core.state import ValueState, ValueStateDescriptor
+from headrace.core.state import ValueStateDescriptor
 from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.core.types import Types
 from headrace.core.user_code import RecordFailure
@@ -54,10 +54,10 @@ class GroupAggregateOperator(TableOperator):
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         self._handler.open(ctx)
-        groups = ValueStateDescriptor(
+        groups: ValueStateDescriptor[tuple[int, Kept]] = ValueStateDescriptor(
             "groups", Types.TUPLE([Types.LONG(), Types.PICKLED_BYTE_ARRAY()])
         )
-        self._state: ValueState[tuple[int, Kept]] = ctx.keyed_state(with_ttl(groups, self.ttl_ms))  # type: ignore[assignment]
+        self._state = ctx.keyed_state(with_ttl(groups, self.ttl_ms))
         self._touched: dict[Any, Group] = {}
 
     def close(self) -> None:

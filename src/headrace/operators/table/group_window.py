@@ -13,15 +13,14 @@ from typing import Any
 
 from headrace.core.expressions import AggregateCall
 from headrace.core.operator import PROCESSING_TIME, Context
-from headrace.core.state import MapState, MapStateDescriptor
+from headrace.core.state import MapStateDescriptor
 from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.operators.table.keyed_changes import Row
 from headrace.operators.table.session_spans import cover, touching
+from headrace.operators.table.state_types import SPAN_STATE_TYPE
 from headrace.operators.table.window_aggregate import WindowsBySpec
 from headrace.operators.table.window_contents import Contents
 from headrace.operators.table.window_spec import TimeSpan, WindowSpec
-
-_WINDOWS = MapStateDescriptor("group-windows")
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,9 @@ class _Pane:
     """When it is told next, by the clock."""
 
 
+_WINDOWS: MapStateDescriptor[TimeSpan, _Pane] = MapStateDescriptor("group-windows", SPAN_STATE_TYPE)
+
+
 class GroupWindowOperator(WindowsBySpec):
     """Tumbling, hopping and session windows with early and late results; `time` None: by the
     clock. Not `per_record`, what rows of a batch change about a window is told once."""
@@ -66,7 +68,7 @@ class GroupWindowOperator(WindowsBySpec):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self._panes: MapState[TimeSpan, _Pane] = ctx.keyed_state(_WINDOWS)  # type: ignore[assignment]
+        self._panes = ctx.keyed_state(_WINDOWS)
 
     # Rows.
 

@@ -8,9 +8,11 @@ looked through, as in Flink.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.core.expressions import Expression
+from headrace.core.logical_types import LogicalType
 from headrace.core.operator import (
     EVENT_TIME,
     MAX_TIMESTAMP,
@@ -19,35 +21,38 @@ from headrace.core.operator import (
     Batch,
     Context,
 )
-from headrace.core.state import MapState, MapStateDescriptor
+from headrace.core.state import MapStateDescriptor
 from headrace.core.table_connector import INSERT
+from headrace.core.types import Types
 from headrace.core.user_code import RecordFailure
 from headrace.operators.interval_join import Interval
 from headrace.operators.table.hashable_rows import Values
-from headrace.operators.table.join_condition import JoinCondition
+from headrace.operators.table.join_condition import JoinCondition, SideTypes
 from headrace.operators.table.keyed_changes import NANOS_PER_MS, Row, TableOperator
+from headrace.operators.table.state_types import values_state_type
 from headrace.operators.table.window_spec import missing_time
 
-_STATES = (MapStateDescriptor("left-waiting"), MapStateDescriptor("right-waiting"))
-"""By time: the rows, each with whether it has met a partner."""
-_CLEANING = MapStateDescriptor("cleaning")
-"""By side: when its rows are looked through next."""
 Waiting = list[tuple[Values, bool]]
+_STATES = ("left-waiting", "right-waiting")
+"""By time: the rows, each with whether it has met a partner."""
+_CLEANING: MapStateDescriptor[int, int] = MapStateDescriptor("cleaning", Types.LONG(), Types.LONG())
+"""By side: when its rows are looked through next."""
 
 
 class IntervalJoinOperator(TableOperator):
     """left.time + lower <= right.time <= left.time + upper, in milliseconds, and a condition.
 
-    `times` are the columns of both sides' time attributes; None: the clock decides. Columns: left,
-    then right. The rows of each side are only ever added to. Where rows are past, those of other
-    times are looked through again after `bunch_ms` at the earliest.
+    `types` are those of both sides' columns, `times` say which ones are their time attributes;
+    None: the clock decides. Columns: left, then right. The rows of each side are only ever added
+    to. Where rows are past, those of other times are looked through again after `bunch_ms` at the
+    earliest.
     """
 
     keyed = True
 
     def __init__(
-        self, kind: str, widths: tuple[int, int], times: tuple[int, int] | None, lower: int,
-        upper: int, condition: Expression | None = None, *, null_safe: tuple[bool, ...] = (),
+        self, kind: str, types: SideTypes, times: tuple[int, int] | None, lower: int, upper: int,
+        condition: Expression | None = None, *, null_safe: tuple[bool, ...] = (),
         time: int | None = None, bunch_ms: int = 0,
     ):  # fmt: skip
         self.outer = (kind in ("left", "full"), kind in ("right", "full"))
@@ -59,7 +64,8 @@ class IntervalJoinOperator(TableOperator):
         self._is_empty = lower > upper
         self._slack = bunch_ms
         self.watermark_delay_ms = self._delay()
-        self._nulls = ((None,) * widths[0], (None,) * widths[1])
+        self.types = types
+        self._nulls = ((None,) * len(types[0]), (None,) * len(types[1]))
 
     def _delay(self) -> int:
         """How far behind the watermark a result may come: as far as its older row lies behind the
@@ -72,11 +78,11 @@ class IntervalJoinOperator(TableOperator):
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         self._condition = self.condition.open(ctx)
-        self._waiting: tuple[MapState[int, Waiting], ...] = tuple(
-            ctx.keyed_state(state)  # type: ignore[misc]
-            for state in _STATES
+        self._waiting = tuple(
+            ctx.keyed_state(_waiting_rows(name, types))
+            for name, types in zip(_STATES, self.types, strict=True)
         )
-        self._cleaning: MapState[int, int] = ctx.keyed_state(_CLEANING)  # type: ignore[assignment]
+        self._cleaning = ctx.keyed_state(_CLEANING)
         # By side, of all keys: up to which time rows are past. Flink does not save it either.
         self._past = [MIN_TIMESTAMP, MIN_TIMESTAMP]
 
@@ -178,3 +184,8 @@ class IntervalJoinOperator(TableOperator):
             if not waiting.is_empty():
                 self._clean_after(side, min(waiting.keys()))
         self.emit_rows(out)
+
+
+def _waiting_rows(name: str, types: Sequence[LogicalType]) -> MapStateDescriptor[int, Waiting]:
+    row = Types.TUPLE([values_state_type(types), Types.BOOLEAN()])
+    return MapStateDescriptor(name, Types.LONG(), Types.LIST(row))

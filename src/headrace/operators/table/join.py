@@ -102,7 +102,7 @@ class JoinOperator(_TwoSidedOperator):
             insert_only=insert_only and kind == "inner", per_record=per_record,
             emits_before=emits_before, output_key=output_key,
         )  # fmt: skip
-        self._nulls = ((None,) * left.width, (None,) * right.width)
+        self._nulls = ((None,) * len(left.types), (None,) * len(right.types))
 
     def _padded(self, kind: int, side: int, values: Values) -> Row:
         if side == LEFT_SIDE:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.core.expressions import Expression
+from headrace.core.logical_types import LogicalType
 from headrace.core.operator import Context
 from headrace.operators.table.compiled import Compiled, compiled_predicate, compiled_value
 from headrace.operators.table.hashable_rows import Values
 from headrace.operators.table.join_state import Matches
 from headrace.operators.table.opened import close_all, open_all
+
+SideTypes = tuple[Sequence[LogicalType], Sequence[LogicalType]]
+"""The types of the left side's columns, and of the right one's."""
 
 
 def _always(values: Values) -> bool:

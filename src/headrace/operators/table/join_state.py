@@ -11,10 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.core.logical_types import LogicalType
 from headrace.core.operator import Context
 from headrace.core.state import MapState, MapStateDescriptor
+from headrace.core.types import Types
 from headrace.operators.table.hashable_rows import Values, lookup_form, selector
 from headrace.operators.table.keyed_changes import with_ttl
+from headrace.operators.table.state_types import lookup_state_type, values_state_type
 
 Matches = Callable[[Values], bool]
 Partner = tuple[Values, int]
@@ -25,8 +28,8 @@ Partner = tuple[Values, int]
 class JoinInput:
     """What is known of one side of a join."""
 
-    width: int
-    """How many columns its rows have."""
+    types: tuple[LogicalType, ...]
+    """Of its rows' columns."""
     unique_key: tuple[int, ...] | None = None
     """Columns by which its rows differ; None if the same row may come twice."""
     ttl_ms: int = 0
@@ -144,7 +147,13 @@ class UniqueRows(JoinSide):
 
 def join_side(ctx: Context, name: str, side: JoinInput, counts_partners: bool) -> JoinSide:
     """The state of one side of a join."""
-    state: Any = ctx.keyed_state(with_ttl(MapStateDescriptor(name), side.ttl_ms))
-    if side.unique_key is None:
+    key, count = side.unique_key, Types.LONG()
+    named_by = side.types if key is None else [side.types[column] for column in key]
+    kept = count if key is None else values_state_type(side.types)
+    if counts_partners:
+        kept = Types.TUPLE([kept, count])
+    rows = MapStateDescriptor(name, lookup_state_type(named_by), kept)
+    state = ctx.keyed_state(with_ttl(rows, side.ttl_ms))
+    if key is None:
         return CountedRows(state, counts_partners)
-    return UniqueRows(state, counts_partners, side.unique_key, side.width)
+    return UniqueRows(state, counts_partners, key, len(side.types))

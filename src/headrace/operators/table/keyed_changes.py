@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.core.operator import Batch, Context, Operator
-from headrace.core.state import StateDescriptor
+from headrace.core.state import S, StateDescriptor
 from headrace.core.state_ttl import StateTtlConfig
 from headrace.core.table_connector import INSERT
 from headrace.core.time import Duration
@@ -36,7 +36,7 @@ def as_insert(row: Row) -> Row:
     return row if row[0] == INSERT else (INSERT, *row[1:])
 
 
-def with_ttl(descriptor: StateDescriptor, ttl_ms: int | None) -> Any:
+def with_ttl(descriptor: StateDescriptor[S], ttl_ms: int | None) -> StateDescriptor[S]:
     """The descriptor of state that expires after that long without a write; None or 0: never."""
     if ttl_ms:
         config = StateTtlConfig.new_builder(Duration.of_millis(ttl_ms)).build()

@@ -28,7 +28,7 @@ class LimitOperator(TableOperator):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self._seen: ValueState[int] = ctx.keyed_state(  # type: ignore[assignment]
+        self._seen: ValueState[int] = ctx.keyed_state(
             ValueStateDescriptor("rows-seen", Types.LONG())
         )
 

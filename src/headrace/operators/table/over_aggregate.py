@@ -11,6 +11,8 @@ from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, PROCESSING_TIME, B
 from headrace.core.state import (
     MapState,
     MapStateDescriptor,
+    S,
+    StateDescriptor,
     ValueState,
     ValueStateDescriptor,
 )
@@ -24,7 +26,9 @@ from headrace.operators.table.over_calls import OverCalls, OverKept
 from headrace.operators.table.state_types import row_state_type
 
 ROWS, RANGE = "rows", "range"
-_TIDIED_AT = ValueStateDescriptor("tidied-at", Types.LONG())
+_KEPT = Types.TUPLE([Types.PICKLED_BYTE_ARRAY(), Types.PICKLED_BYTE_ARRAY()])
+"""Every call keeps something else."""
+_TIDIED_AT: ValueStateDescriptor[int] = ValueStateDescriptor("tidied-at", Types.LONG())
 
 
 class _OverOperator(TableOperator):
@@ -49,10 +53,10 @@ class _OverOperator(TableOperator):
         self._calls.open(ctx)
         row_type = row_state_type(self.types)
 
-        def state(descriptor: Any) -> Any:
+        def state(descriptor: StateDescriptor[S]) -> S:
             return ctx.keyed_state(with_ttl(descriptor, self.ttl_ms))
 
-        self._kept: ValueState[OverKept] = state(ValueStateDescriptor("kept"))
+        self._kept: ValueState[OverKept] = state(ValueStateDescriptor("kept", _KEPT))
         self._last_rows: ValueState[list[Row]] = state(
             ValueStateDescriptor("last-rows", Types.LIST(row_type))
         )
@@ -140,13 +144,13 @@ class RowtimeOverOperator(_OverOperator):
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         self._dropped = ctx.metrics.counter(LATE_RECORDS)
-        waiting = MapStateDescriptor(
+        waiting: MapStateDescriptor[int, list[Row]] = MapStateDescriptor(
             "waiting-rows", Types.LONG(), Types.LIST(row_state_type(self.types))
         )
-        self._waiting: MapState[int, list[Row]] = ctx.keyed_state(waiting)  # type: ignore[assignment]
-        reached = ValueStateDescriptor("reached", Types.LONG())
-        self._reached: ValueState[int] = ctx.keyed_state(with_ttl(reached, self.ttl_ms))  # type: ignore[assignment]
-        self._tidied_at: ValueState[int] = ctx.keyed_state(_TIDIED_AT)  # type: ignore[assignment]
+        self._waiting = ctx.keyed_state(waiting)
+        reached: ValueStateDescriptor[int] = ValueStateDescriptor("reached", Types.LONG())
+        self._reached = ctx.keyed_state(with_ttl(reached, self.ttl_ms))
+        self._tidied_at = ctx.keyed_state(_TIDIED_AT)
 
     def receive(self, side: int, batch: Batch) -> None:
         assert batch.keys is not None
@@ -221,10 +225,10 @@ class ProctimeOverOperator(_OverOperator):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        waiting = MapStateDescriptor(
+        waiting: MapStateDescriptor[int, list[Row]] = MapStateDescriptor(
             "waiting-rows", Types.LONG(), Types.LIST(row_state_type(self.types))
         )
-        self._waiting: MapState[int, list[Row]] = ctx.keyed_state(waiting)  # type: ignore[assignment]
+        self._waiting = ctx.keyed_state(waiting)
 
     def receive(self, side: int, batch: Batch) -> None:
         assert batch.keys is not None

@@ -12,7 +12,7 @@ from typing import Any
 from headrace.core.expressions import AggregateCall, Distance, SortKey
 from headrace.core.logical_types import LogicalType
 from headrace.core.operator import Context
-from headrace.core.state import MapState, MapStateDescriptor
+from headrace.core.state import MapStateDescriptor
 from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.core.types import Types
 from headrace.operators.table.keyed_changes import KeyedChangesOperator, Row, as_insert, with_ttl
@@ -44,8 +44,8 @@ class ChangelogOverOperator(KeyedChangesOperator):
         super().open(ctx)
         self._frames.open(ctx)
         entry = Types.TUPLE([row_state_type(self.types), Types.PICKLED_BYTE_ARRAY()])
-        rows = MapStateDescriptor("rows", Types.LONG(), entry)
-        self._rows: MapState[int, Entry] = ctx.keyed_state(with_ttl(rows, self.ttl_ms))  # type: ignore[assignment]
+        rows: MapStateDescriptor[int, Entry] = MapStateDescriptor("rows", Types.LONG(), entry)
+        self._rows = ctx.keyed_state(with_ttl(rows, self.ttl_ms))
 
     def close(self) -> None:
         self._frames.close()

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.core.expressions import AggregateCall, Distance, SortKey
 from headrace.core.logical_types import LogicalType
 from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, Batch, Context
-from headrace.core.state import ListState, ListStateDescriptor
+from headrace.core.state import ListStateDescriptor
 from headrace.core.table_connector import INSERT
 from headrace.core.user_code import RecordFailure
 from headrace.operators.table.keyed_changes import Row, TableOperator
@@ -39,8 +39,8 @@ class PartitionOverOperator(TableOperator):
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         self._frames.open(ctx)
-        rows = ListStateDescriptor("rows", row_state_type(self.types))
-        self._rows: ListState[Row] = ctx.keyed_state(rows)  # type: ignore[assignment]
+        rows: ListStateDescriptor[Row] = ListStateDescriptor("rows", row_state_type(self.types))
+        self._rows = ctx.keyed_state(rows)
 
     def close(self) -> None:
         self._frames.close()

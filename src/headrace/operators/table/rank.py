@@ -13,6 +13,7 @@ from headrace.core.logical_types import LogicalType
 from headrace.core.operator import Context
 from headrace.core.state import (
     MapStateDescriptor,
+    S,
     StateDescriptor,
     ValueState,
     ValueStateDescriptor,
@@ -69,7 +70,7 @@ class RankOperator(KeyedChangesOperator):
         super().open(ctx)
         self._rows = self._partition(ctx)
         self._key_of_row = None if self.row_key is None else _row_selector(self.row_key)
-        self._lasts: ValueState[int] = ctx.keyed_state(  # type: ignore[assignment]
+        self._lasts: ValueState[int] = ctx.keyed_state(
             with_ttl(ValueStateDescriptor("last-rank", Types.LONG()), self.ttl_ms)
         )
         by_number = self.function == ROW_NUMBER
@@ -83,7 +84,7 @@ class RankOperator(KeyedChangesOperator):
         function, order = self.function, order_of_rows(self.order, self.types)
         row_type = row_state_type(self.types)
 
-        def state(descriptor: StateDescriptor) -> Any:
+        def state(descriptor: StateDescriptor[S]) -> S:
             return ctx.keyed_state(with_ttl(descriptor, self.ttl_ms))
 
         if self.input == RETRACT:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.core.operator import MAX_TIMESTAMP, Context
 from headrace.core.row_pattern_terms import Term, variables_of
+from headrace.core.types import Types
 from headrace.errors import IncompatibleState
 from headrace.operators.cep.keyed_matches import KeyMatches, MatchStore
 from headrace.operators.table.row_threads import Past, TakenRow, Thread
@@ -102,8 +103,22 @@ def _place(last: TakenRow | None, links: list[TakenRow], position: dict[int, int
         links.append(link)
 
 
+_NUMBER, _ANYTHING = Types.LONG(), Types.PICKLED_BYTE_ARRAY()
+
+
 class RowStore(MatchStore):
-    """Finds what is remembered for a key."""
+    """Finds what is remembered for a key: the pattern, and what `KeyRows.pack` gives."""
+
+    packed_type = Types.TUPLE(
+        [
+            Types.STRING(),
+            Types.LIST(Types.TUPLE([_NUMBER, _ANYTHING])),
+            *(_NUMBER, _NUMBER, _NUMBER, Types.BOOLEAN(), _NUMBER, _NUMBER),
+            Types.LIST(Types.TUPLE([_NUMBER, _NUMBER, _NUMBER, Types.BOOLEAN()])),
+            Types.LIST(Types.TUPLE([_NUMBER, _ANYTHING, _NUMBER])),
+            _NUMBER,
+        ]
+    )
 
     def __init__(self, ctx: Context, matcher: RowMatcher, past: Past, term: Term):
         super().__init__(ctx, matcher)  # type: ignore[arg-type]
@@ -139,7 +154,7 @@ class RowStore(MatchStore):
             assert isinstance(found, KeyRows)
             scope.key = key
             if found.waits:
-                waiting.update(found.waiting or None)
+                waiting.update(found.waiting) if found.waiting else waiting.clear()
             if found.changed:
                 kept = None
                 if not self._matcher.is_empty(found):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from headrace.core.operator import Context
 from headrace.core.state import MapStateDescriptor
 from headrace.operators.table.keyed_changes import Row
 from headrace.operators.table.session_spans import SessionSpans
+from headrace.operators.table.state_types import SPAN_STATE_TYPE
 from headrace.operators.table.window_aggregate import WindowsBySpec
+from headrace.operators.table.window_contents import Contents
+from headrace.operators.table.window_spec import TimeSpan
 
-_SESSIONS = MapStateDescriptor("sessions")
+_SESSIONS: MapStateDescriptor[TimeSpan, Contents] = MapStateDescriptor("sessions", SPAN_STATE_TYPE)
 """By start and end: the session's contents."""
 
 
@@ -21,7 +24,7 @@ class SessionAggregateOperator(WindowsBySpec):
         super().open(ctx)
         contents = self.contents
         self._sessions = SessionSpans(
-            cast(Any, ctx.keyed_state(_SESSIONS)), self.window.size, contents.create,
+            ctx.keyed_state(_SESSIONS), self.window.size, contents.create,
             lambda kept, row: contents.add(kept, (row,)), contents.merge,
         )  # fmt: skip
 

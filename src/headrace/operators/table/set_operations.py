@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.operator import Batch, Context
-from headrace.core.state import ValueState, ValueStateDescriptor
+from headrace.core.state import ValueStateDescriptor
 from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from headrace.core.types import Types
 from headrace.operators.table.changes import ChangingOperator
 from headrace.operators.table.hashable_rows import Values
 from headrace.operators.table.keyed_changes import Row, with_ttl
@@ -31,9 +32,10 @@ class SetOperator(ChangingOperator):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self._counts: ValueState[tuple[int, int]] = ctx.keyed_state(
-            with_ttl(ValueStateDescriptor("counts"), self.ttl_ms)
-        )  # type: ignore[assignment]
+        counts: ValueStateDescriptor[tuple[int, int]] = ValueStateDescriptor(
+            "counts", Types.TUPLE([Types.LONG(), Types.LONG()])
+        )
+        self._counts = ctx.keyed_state(with_ttl(counts, self.ttl_ms))
 
     def _copies(self, left: int, right: int) -> int:
         if self.all:

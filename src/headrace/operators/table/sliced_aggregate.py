@@ -10,14 +10,15 @@ from bisect import bisect_left
 from typing import Any, cast
 
 from headrace.core.operator import Context
-from headrace.core.state import MapState, MapStateDescriptor
+from headrace.core.state import MapStateDescriptor
+from headrace.core.types import Types
 from headrace.operators.table.keyed_changes import Row
 from headrace.operators.table.window_aggregate import WindowsBySpec
 from headrace.operators.table.window_contents import Contents
 from headrace.operators.windows.panes import NO_WINDOW
 from headrace.operators.windows.slices import CacheProof, KeySlices, SliceMerger
 
-_SLICES = MapStateDescriptor("slices")
+_SLICES: MapStateDescriptor[int, Contents] = MapStateDescriptor("slices", Types.LONG())
 """By the start of the slice: its contents."""
 
 
@@ -27,7 +28,7 @@ class HoppingAggregateOperator(WindowsBySpec):
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         self.grid = self.window.grid()
-        self._slices: MapState[int, Contents] = ctx.keyed_state(_SLICES)  # type: ignore[assignment]
+        self._slices = ctx.keyed_state(_SLICES)
         self._merger = SliceMerger(
             cast(Any, self.contents), self._slices, self.grid, self.contents.copied
         )
@@ -112,7 +113,7 @@ class CumulatingAggregateOperator(WindowsBySpec):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self._slices: MapState[int, Contents] = ctx.keyed_state(_SLICES)  # type: ignore[assignment]
+        self._slices = ctx.keyed_state(_SLICES)
 
     def take(self, side: int, key: Any, rows: list[Row], reached: int) -> None:
         size, step, offset = self.window.size, self.window.slide, self.window.offset

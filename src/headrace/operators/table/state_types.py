@@ -47,8 +47,9 @@ _TYPES: dict[type[LogicalType], TypeInformation] = {
     VarBinaryType: Types.PRIMITIVE_ARRAY(Types.BYTE()),
     DateType: Types.INT(),
     TimeType: Types.INT(),
-    TimestampType: Types.LONG(),
-    LocalZonedTimestampType: Types.LONG(),
+    # Nanoseconds of all years up to 9999 do not fit into 64 bits.
+    TimestampType: Types.BIG_INT(),
+    LocalZonedTimestampType: Types.BIG_INT(),
     YearMonthIntervalType: Types.INT(),
     DayTimeIntervalType: Types.LONG(),
 }
@@ -65,11 +66,29 @@ def state_type(type: LogicalType) -> TypeInformation:
     return _TYPES.get(type.__class__, Types.PICKLED_BYTE_ARRAY())
 
 
+SPAN_STATE_TYPE = Types.TUPLE([Types.LONG(), Types.LONG()])
+"""Of the start and the end of a window."""
+
+
 def values_state_type(types: Sequence[LogicalType]) -> TypeInformation:
     """Of a tuple of columns' values."""
     if not types:
         return Types.PICKLED_BYTE_ARRAY()
     return Types.TUPLE([state_type(type) for type in types])
+
+
+def lookup_state_type(types: Sequence[LogicalType]) -> TypeInformation:
+    """Of a tuple of columns' values that is a key of map state, in `lookup_form`.
+
+    With columns that Python may not hash it is an object of a class of its own, and pickled.
+    """
+    return values_state_type(types if all(map(_is_readable, types)) else ())
+
+
+def _is_readable(type: LogicalType) -> bool:
+    if isinstance(type, RowType):
+        return bool(type.fields) and all(map(_is_readable, type.types))
+    return type.__class__ in _TYPES
 
 
 def row_state_type(types: Sequence[LogicalType]) -> TypeInformation:

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.core.expressions import AggregateCall
 from headrace.core.logical_types import Field
 from headrace.core.operator import Context
-from headrace.core.state import ValueState, ValueStateDescriptor
+from headrace.core.state import ValueStateDescriptor
 from headrace.core.table_connector import DELETE, INSERT
 from headrace.core.types import Types
 from headrace.errors import TypeMismatch
@@ -44,10 +44,10 @@ class TableAggregateOperator(KeyedChangesOperator):
         types = [argument.type for argument in self.call.arguments]
         with session_time_zone(self._arguments.zone):
             self._function = UserTableAggregate(self.call.user, types, self.fields, ctx)
-        groups = ValueStateDescriptor(
+        groups: ValueStateDescriptor[tuple[int, Any]] = ValueStateDescriptor(
             "groups", Types.TUPLE([Types.LONG(), Types.PICKLED_BYTE_ARRAY()])
         )
-        self._state: ValueState[tuple[int, Any]] = ctx.keyed_state(with_ttl(groups, self.ttl_ms))  # type: ignore[assignment]
+        self._state = ctx.keyed_state(with_ttl(groups, self.ttl_ms))
 
     def close(self) -> None:
         close_all((self._arguments, self._passes))

@@ -13,11 +13,20 @@ from typing import Any
 
 from headrace.core.expressions import Expression
 from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, Batch, Context
-from headrace.core.state import MapState, MapStateDescriptor, ValueState, ValueStateDescriptor
+from headrace.core.state import (
+    MapState,
+    MapStateDescriptor,
+    S,
+    StateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
+)
 from headrace.core.table_connector import UPDATE_BEFORE
+from headrace.core.types import Types
 from headrace.core.user_code import RecordFailure
-from headrace.operators.table.join_condition import JoinCondition
+from headrace.operators.table.join_condition import JoinCondition, SideTypes
 from headrace.operators.table.keyed_changes import NANOS_PER_MS, Row, TableOperator, with_ttl
+from headrace.operators.table.state_types import row_state_type
 from headrace.operators.table.window_spec import missing_time
 
 _NEXT = "next"
@@ -30,14 +39,15 @@ class _TemporalJoin(TableOperator):
     keyed = True
 
     def __init__(
-        self, left_outer: bool, right_width: int, condition: Expression | None,
+        self, left_outer: bool, types: SideTypes, condition: Expression | None,
         null_safe: tuple[bool, ...], time: int | None, ttl_ms: int,
     ):  # fmt: skip
         self.left_outer = left_outer
         self.condition = JoinCondition(condition, null_safe)
         self.time = time
         self.ttl_ms = ttl_ms
-        self._nulls = (None,) * right_width
+        self.types = types
+        self._nulls = (None,) * len(types[1])
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
@@ -82,16 +92,16 @@ class ProcessingTimeTemporalJoinOperator(_TemporalJoin):
     """Each left row with the latest right row of its key. Columns: left, then right."""
 
     def __init__(
-        self, left_outer: bool, right_width: int, condition: Expression | None = None, *,
+        self, left_outer: bool, types: SideTypes, condition: Expression | None = None, *,
         null_safe: tuple[bool, ...] = (), time: int | None = None, ttl_ms: int = 0,
     ):  # fmt: skip
-        super().__init__(left_outer, right_width, condition, null_safe, time, ttl_ms)
+        super().__init__(left_outer, types, condition, null_safe, time, ttl_ms)
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         self._latest: ValueState[Row] = ctx.keyed_state(
-            with_ttl(ValueStateDescriptor("latest"), self.ttl_ms)
-        )  # type: ignore[assignment]
+            with_ttl(ValueStateDescriptor("latest", row_state_type(self.types[1])), self.ttl_ms)
+        )
 
     def _take_left(self, key: Any, row: Row, out: list[Row]) -> None:
         self._join(key, row, self._latest.value(), out)
@@ -111,25 +121,29 @@ class EventTimeTemporalJoinOperator(_TemporalJoin):
     """
 
     def __init__(
-        self, left_outer: bool, right_width: int, times: tuple[int, int],
+        self, left_outer: bool, types: SideTypes, times: tuple[int, int],
         condition: Expression | None = None, *, null_safe: tuple[bool, ...] = (),
         time: int | None = None, ttl_ms: int = 0,
     ):  # fmt: skip
-        super().__init__(left_outer, right_width, condition, null_safe, time, ttl_ms)
+        super().__init__(left_outer, types, condition, null_safe, time, ttl_ms)
         self.times = times
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        ttl = self.ttl_ms
-        self._waiting: MapState[int, Row] = ctx.keyed_state(
-            with_ttl(MapStateDescriptor("left-waiting"), ttl)
-        )  # type: ignore[assignment]
-        self._versions: MapState[int, Row] = ctx.keyed_state(
-            with_ttl(MapStateDescriptor("right-versions"), ttl)
-        )  # type: ignore[assignment]
-        self._marks: MapState[str, int] = ctx.keyed_state(
-            with_ttl(MapStateDescriptor("marks"), ttl)
-        )  # type: ignore[assignment]
+        left, right = map(row_state_type, self.types)
+
+        def state(descriptor: StateDescriptor[S]) -> S:
+            return ctx.keyed_state(with_ttl(descriptor, self.ttl_ms))
+
+        self._waiting: MapState[int, Row] = state(
+            MapStateDescriptor("left-waiting", Types.LONG(), left)
+        )
+        self._versions: MapState[int, Row] = state(
+            MapStateDescriptor("right-versions", Types.LONG(), right)
+        )
+        self._marks: MapState[str, int] = state(
+            MapStateDescriptor("marks", Types.STRING(), Types.LONG())
+        )
 
     def _time_of(self, side: int, row: Row) -> int:
         time = row[self.times[side] + 1]

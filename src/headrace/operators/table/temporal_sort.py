@@ -9,9 +9,7 @@ from headrace.core.expressions import SortKey
 from headrace.core.logical_types import LogicalType
 from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, PROCESSING_TIME, Batch, Context
 from headrace.core.state import (
-    ListState,
     ListStateDescriptor,
-    MapState,
     MapStateDescriptor,
     ValueState,
     ValueStateDescriptor,
@@ -43,11 +41,11 @@ class RowtimeSortOperator(TableOperator):
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         self._dropped = ctx.metrics.counter(LATE_RECORDS)
-        rows = MapStateDescriptor(
+        rows: MapStateDescriptor[int, list[Row]] = MapStateDescriptor(
             "waiting-rows", Types.LONG(), Types.LIST(row_state_type(self.types))
         )
-        self._rows: MapState[int, list[Row]] = ctx.keyed_state(rows)  # type: ignore[assignment]
-        self._reached: ValueState[int] = ctx.keyed_state(  # type: ignore[assignment]
+        self._rows = ctx.keyed_state(rows)
+        self._reached: ValueState[int] = ctx.keyed_state(
             ValueStateDescriptor("sorted-up-to", Types.LONG())
         )
         # Rows of one millisecond may still differ in their nanoseconds.
@@ -93,8 +91,10 @@ class ProctimeSortOperator(TableOperator):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        rows = ListStateDescriptor("waiting-rows", row_state_type(self.types))
-        self._rows: ListState[Row] = ctx.keyed_state(rows)  # type: ignore[assignment]
+        rows: ListStateDescriptor[Row] = ListStateDescriptor(
+            "waiting-rows", row_state_type(self.types)
+        )
+        self._rows = ctx.keyed_state(rows)
         self._order = order_of_rows(self.then_by, self.types)
 
     def receive(self, side: int, batch: Batch) -> None:
@@ -128,8 +128,8 @@ class EndSortOperator(TableOperator):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        rows = ListStateDescriptor("rows", row_state_type(self.types))
-        self._rows: ListState[Row] = ctx.keyed_state(rows)  # type: ignore[assignment]
+        rows: ListStateDescriptor[Row] = ListStateDescriptor("rows", row_state_type(self.types))
+        self._rows = ctx.keyed_state(rows)
         self._order = order_of_rows(self.order, self.types)
 
     def receive(self, side: int, batch: Batch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace.core.logical_types import LogicalType
 from headrace.core.operator import Context
-from headrace.core.state import ValueState, ValueStateDescriptor
+from headrace.core.state import ValueStateDescriptor
 from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER
 from headrace.core.types import Types
 from headrace.errors import InvalidArgument
@@ -50,8 +50,10 @@ class UpsertMaterializeOperator(KeyedChangesOperator):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        rows = ValueStateDescriptor("rows", Types.LIST(row_state_type(self.types)))
-        self._state: ValueState[list[Row]] = ctx.keyed_state(with_ttl(rows, self.ttl_ms))  # type: ignore[assignment]
+        rows: ValueStateDescriptor[list[Row]] = ValueStateDescriptor(
+            "rows", Types.LIST(row_state_type(self.types))
+        )
+        self._state = ctx.keyed_state(with_ttl(rows, self.ttl_ms))
         self._same: Callable[[Row], Any] = as_insert
         if self.upsert_key is not None:
             self._same = selector(column + 1 for column in self.upsert_key)

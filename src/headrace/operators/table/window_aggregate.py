@@ -12,9 +12,10 @@ from typing import Any
 
 from headrace.core.expressions import AggregateCall
 from headrace.core.operator import Context
-from headrace.core.state import MapState, MapStateDescriptor
+from headrace.core.state import MapStateDescriptor
 from headrace.core.table_connector import INSERT
 from headrace.operators.table.keyed_changes import Row
+from headrace.operators.table.state_types import SPAN_STATE_TYPE
 from headrace.operators.table.window_contents import Contents, WindowContents
 from headrace.operators.table.window_firing import WindowedTableOperator
 from headrace.operators.table.window_spec import (
@@ -25,7 +26,7 @@ from headrace.operators.table.window_spec import (
     window_columns,
 )
 
-_WINDOWS = MapStateDescriptor("windows")
+_WINDOWS: MapStateDescriptor[TimeSpan, Contents] = MapStateDescriptor("windows", SPAN_STATE_TYPE)
 """By start and end: the window's contents."""
 
 
@@ -82,7 +83,7 @@ class _WholeWindowOperator(WindowAggregateBase):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self._windows: MapState[TimeSpan, Contents] = ctx.keyed_state(_WINDOWS)  # type: ignore[assignment]
+        self._windows = ctx.keyed_state(_WINDOWS)
 
     @abstractmethod
     def by_window(self, rows: list[Row]) -> dict[TimeSpan, list[Row]]:

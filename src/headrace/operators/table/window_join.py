@@ -8,7 +8,7 @@ from headrace.core.expressions import Expression
 from headrace.core.operator import Context
 from headrace.core.table_connector import INSERT
 from headrace.operators.table.hashable_rows import Values
-from headrace.operators.table.join_condition import JoinCondition
+from headrace.operators.table.join_condition import JoinCondition, SideTypes
 from headrace.operators.table.window_rows import WindowRowsOperator
 from headrace.operators.table.window_spec import TimeSpan
 
@@ -17,21 +17,22 @@ class WindowJoinOperator(WindowRowsOperator):
     """Pairs of rows with the same key and window, when the window is over.
 
     `kind` is "inner", "left", "right", "full", "semi" or "anti". Columns: left, then right (not
-    for semi and anti). `window_columns` are (start, end) of the left side and of the right one.
+    for semi and anti). `types` of columns and `window_columns`, (start, end), are those of the left
+    side and of the right one.
     """
 
     step = "window join"
 
     def __init__(
-        self, kind: str, widths: tuple[int, int],
+        self, kind: str, types: SideTypes,
         window_columns: tuple[tuple[int, int], tuple[int, int]],
         condition: Expression | None = None, *, null_safe: tuple[bool, ...] = (),
         event_time: bool = True, zone: str | None = None,
     ):  # fmt: skip
-        super().__init__(window_columns, event_time=event_time, zone=zone)
+        super().__init__(window_columns, types, event_time=event_time, zone=zone)
         self.kind = kind
         self.condition = JoinCondition(condition, null_safe)
-        self._nulls = ((None,) * widths[0], (None,) * widths[1])
+        self._nulls = ((None,) * len(types[0]), (None,) * len(types[1]))
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)

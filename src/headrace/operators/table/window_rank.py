@@ -34,21 +34,20 @@ class WindowRankOperator(WindowRowsOperator):
         function: str = "ROW_NUMBER", retracts: bool = False, event_time: bool = True,
         zone: str | None = None,
     ):  # fmt: skip
-        super().__init__((window_columns,), event_time=event_time, zone=zone)
+        super().__init__((window_columns,), (tuple(types),), event_time=event_time, zone=zone)
         if function != "ROW_NUMBER":
             raise Unsupported(
                 f"{function} over a window of a windowing function; only ROW_NUMBER is there",
                 hint="Use ROW_NUMBER() OVER (PARTITION BY window_start, window_end …).",
             )
         self.order = tuple(order)
-        self.types = tuple(types)
         self.first, self.last = first, last
         self.with_rank = with_rank
         self.retracts = retracts
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self._place = order_of_rows(self.order, self.types)
+        self._place = order_of_rows(self.order, self.types[0])
 
     def _sort(self, kept: list[Values]) -> None:
         place = self._place
@@ -75,10 +74,10 @@ class WindowDeduplicateOperator(WindowRowsOperator):
     step = "window deduplication"
 
     def __init__(
-        self, window_columns: tuple[int, int], time: int, *, keep_last: bool,
-        with_rank: bool = False, event_time: bool = True, zone: str | None = None,
+        self, window_columns: tuple[int, int], time: int, types: Sequence[LogicalType], *,
+        keep_last: bool, with_rank: bool = False, event_time: bool = True, zone: str | None = None,
     ):  # fmt: skip
-        super().__init__((window_columns,), event_time=event_time, zone=zone)
+        super().__init__((window_columns,), (tuple(types),), event_time=event_time, zone=zone)
         self.time_column = time
         self.keep_last = keep_last
         self.with_rank = with_rank

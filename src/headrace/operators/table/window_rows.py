@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
+from headrace.core.logical_types import LogicalType
 from headrace.core.operator import Context
 from headrace.core.state import MapState, MapStateDescriptor
+from headrace.core.types import Types
 from headrace.operators.table.hashable_rows import Values
 from headrace.operators.table.keyed_changes import Row
+from headrace.operators.table.state_types import SPAN_STATE_TYPE, values_state_type
 from headrace.operators.table.window_firing import WindowedTableOperator
 from headrace.operators.table.window_spec import TimeSpan, by_carried_window
 from headrace.operators.table.window_table import change_list
@@ -18,20 +22,24 @@ _STATES = ("left-rows", "right-rows")
 
 class WindowRowsOperator(WindowedTableOperator):
     """Keeps the rows of each side by window. `window_columns` are, for each side, where a row has
-    the start and the end of its window."""
+    the start and the end of its window, `types` those of its columns."""
 
     def __init__(
-        self, window_columns: tuple[tuple[int, int], ...], *, event_time: bool = True,
+        self, window_columns: tuple[tuple[int, int], ...],
+        types: tuple[Sequence[LogicalType], ...], *, event_time: bool = True,
         zone: str | None = None,
     ):  # fmt: skip
         super().__init__(event_time=event_time, zone=zone)
         self.window_columns = window_columns
+        self.types = types
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self._rows = [
-            cast(MapState[TimeSpan, list[Values]], ctx.keyed_state(MapStateDescriptor(name)))
-            for name, _ in zip(_STATES, self.window_columns, strict=False)
+        self._rows: list[MapState[TimeSpan, list[Values]]] = [
+            ctx.keyed_state(
+                MapStateDescriptor(name, SPAN_STATE_TYPE, Types.LIST(values_state_type(types)))
+            )
+            for name, types in zip(_STATES, self.types, strict=False)
         ]
 
     def take(self, side: int, key: Any, rows: list[Row], reached: int) -> None:

@@ -6,13 +6,18 @@ session is known only when it is over, so its rows wait for that.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
+from headrace.core.logical_types import LogicalType
 from headrace.core.operator import Batch, Context
 from headrace.core.state import MapStateDescriptor
 from headrace.core.table_connector import INSERT
+from headrace.core.types import Types
+from headrace.operators.table.hashable_rows import Values
 from headrace.operators.table.keyed_changes import NANOS_PER_MS, Row, TableOperator
 from headrace.operators.table.session_spans import SessionSpans
+from headrace.operators.table.state_types import SPAN_STATE_TYPE, values_state_type
 from headrace.operators.table.wall_clock import WallClock
 from headrace.operators.table.window_firing import WindowedTableOperator
 from headrace.operators.table.window_spec import (
@@ -21,13 +26,12 @@ from headrace.operators.table.window_spec import (
     WINDOW_START,
     WINDOW_TIME,
     RowTime,
+    TimeSpan,
     WindowSpec,
     window_columns,
 )
 
 _ALL = (WINDOW_START, WINDOW_END, WINDOW_TIME)
-_SESSIONS = MapStateDescriptor("session-rows")
-"""By start and end: the session's rows."""
 
 
 class WindowTableOperator(TableOperator):
@@ -68,12 +72,22 @@ class WindowTableOperator(TableOperator):
 
 
 class SessionTableOperator(WindowedTableOperator):
-    """SESSION; rows come out when their session is over, with its columns after their own."""
+    """SESSION; rows come out when their session is over, with its columns after their own.
+
+    `types` are those of the rows' columns."""
 
     step = "session"
 
-    def __init__(self, window: WindowSpec, *, time: int | None, zone: str | None = None):
+    def __init__(
+        self,
+        window: WindowSpec,
+        types: Sequence[LogicalType],
+        *,
+        time: int | None,
+        zone: str | None = None,
+    ):
         super().__init__(event_time=time is not None, zone=zone)
+        self.types = tuple(types)
         self.gap = window.size
         self.time_column = time
 
@@ -81,7 +95,10 @@ class SessionTableOperator(WindowedTableOperator):
         super().open(ctx)
         self._row_time = RowTime(ctx, self.time_column, self.clock)
         self._columns = window_columns(_ALL, self.clock)
-        state = cast(Any, ctx.keyed_state(_SESSIONS))
+        rows: MapStateDescriptor[TimeSpan, list[Values]] = MapStateDescriptor(
+            "session-rows", SPAN_STATE_TYPE, Types.LIST(values_state_type(self.types))
+        )
+        state = ctx.keyed_state(rows)
         self._sessions = SessionSpans(state, self.gap, list, change_list, lambda a, b: a + b)
 
     def take(self, side: int, key: Any, rows: list[Row], reached: int) -> None:
@@ -98,7 +115,7 @@ class SessionTableOperator(WindowedTableOperator):
                 self.emit_at((INSERT, *values, *columns), span)
 
 
-def change_list(rows: list[Row], row: Row) -> None:
+def change_list(rows: list[Values], row: Row) -> None:
     """Add a row's columns to a list, or take them out of it."""
     values = row[1:]
     if not row[0] & 1:

@@ -11,11 +11,13 @@ from headrace.core.functions import AggregateFunction
 from headrace.core.isolation import isolated
 from headrace.core.operator import Context, KeyScope
 from headrace.core.state import ListState, ListStateDescriptor, ValueState, ValueStateDescriptor
+from headrace.core.types import Types
 from headrace.errors import TypeMismatch
 
 INTERNAL = "headrace:"
 """Before the names of the operators' own state, since window functions name theirs freely."""
 NAME = INTERNAL + "window-contents"
+_TIMED = Types.TUPLE([Types.PICKLED_BYTE_ARRAY(), Types.LONG()])
 
 
 def something(kept: Any, call: str) -> Any:
@@ -159,9 +161,7 @@ class Folded(Kept):
     """One value: what the records so far come to."""
 
     def __init__(self, contents: Folding, ctx: Context):
-        self.state: ValueState[Any] = ctx.window_state(  # type: ignore[assignment]
-            ValueStateDescriptor(NAME)
-        )
+        self.state: ValueState[Any] = ctx.window_state(ValueStateDescriptor(NAME))
         self._contents = contents
         self._fold = contents.fold
 
@@ -197,8 +197,8 @@ class Listed(Kept):
     """Every record; with its timestamp if `timed`."""
 
     def __init__(self, ctx: Context, *, timed: bool):
-        self.state: ListState[Any] = ctx.window_state(  # type: ignore[assignment]
-            ListStateDescriptor(NAME)
+        self.state: ListState[Any] = ctx.window_state(
+            ListStateDescriptor(NAME, _TIMED if timed else None)
         )
         self._timed = timed
 

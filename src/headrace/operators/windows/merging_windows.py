@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.core.operator import Context
-from headrace.core.state import MapState, MapStateDescriptor
+from headrace.core.state import MapStateDescriptor
 from headrace.core.windows import MergingWindowAssigner
 from headrace.operators.windows.contents import INTERNAL
 
@@ -27,9 +27,7 @@ class MergingWindows:
 
     def __init__(self, assigner: MergingWindowAssigner[Any, Any], ctx: Context):
         self._assigner = assigner
-        self.state_windows: MapState[Any, Any] = ctx.keyed_state(  # type: ignore[assignment]
-            _WINDOWS
-        )
+        self.state_windows = ctx.keyed_state(_WINDOWS)
         """For each window of the current key, its state window."""
 
     def state_window(self, window: Any) -> Any:

@@ -12,7 +12,8 @@ from itertools import repeat
 from typing import Any
 
 from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, Batch, Context
-from headrace.core.state import ValueState, ValueStateDescriptor
+from headrace.core.state import ValueStateDescriptor
+from headrace.core.types import Types
 from headrace.core.user_code import RecordFailure
 from headrace.core.windows import TimeWindow, WindowAssigner
 from headrace.operators.windows.contents import INTERNAL, Folding, something
@@ -22,6 +23,10 @@ from headrace.operators.windows.trigger_context import WindowAssignerContext
 
 Session = tuple[int, int, Any]
 """Start, end, and what its records come to. Those of a key lie apart, and are kept in order."""
+_SESSIONS: ValueStateDescriptor[list[Session]] = ValueStateDescriptor(
+    INTERNAL + "sessions",
+    Types.LIST(Types.TUPLE([Types.LONG(), Types.LONG(), Types.PICKLED_BYTE_ARRAY()])),
+)
 
 
 class SessionWindowOperator(PaneOperator):
@@ -37,9 +42,7 @@ class SessionWindowOperator(PaneOperator):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self._sessions: ValueState[list[Session]] = ctx.keyed_state(  # type: ignore[assignment]
-            ValueStateDescriptor(INTERNAL + "sessions")
-        )
+        self._sessions = ctx.keyed_state(_SESSIONS)
         self._context = WindowAssignerContext(ctx)
         self._fold = self.contents.fold
 

@@ -24,7 +24,8 @@ from headrace.core.operator import (
     Batch,
     Context,
 )
-from headrace.core.state import MapState, MapStateDescriptor, ValueState, ValueStateDescriptor
+from headrace.core.state import MapStateDescriptor, ValueStateDescriptor
+from headrace.core.types import Types
 from headrace.core.user_code import RecordFailure
 from headrace.core.window_assigners import missing_timestamp
 from headrace.core.windows import TimeWindow
@@ -40,10 +41,10 @@ from headrace.operators.windows.slices import (
     owned,
 )
 
-_SLICES = MapStateDescriptor(INTERNAL + "slices")
+_SLICES: MapStateDescriptor[int, Any] = MapStateDescriptor(INTERNAL + "slices", Types.LONG())
 """By the start of the slice: its accumulator."""
-_FIRED = ValueStateDescriptor(INTERNAL + "slices-fired")
-_AGAIN = MapStateDescriptor(INTERNAL + "slices-again")
+_FIRED: ValueStateDescriptor[int] = ValueStateDescriptor(INTERNAL + "slices-fired", Types.LONG())
+_AGAIN: MapStateDescriptor[int, Any] = MapStateDescriptor(INTERNAL + "slices-again", Types.LONG())
 """By the end of the window: what came for it after the clock had fired it."""
 _NEAR_THE_END = MAX_TIMESTAMP // 2
 
@@ -67,13 +68,13 @@ class SlicedWindowOperator(PaneOperator):
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
-        self._slices: MapState[int, Any] = ctx.keyed_state(_SLICES)  # type: ignore[assignment]
+        self._slices = ctx.keyed_state(_SLICES)
         self._merger = SliceMerger(self.aggregate, self._slices, self.grid)
         self._known: dict[Any, KeySlices] = {}
         self._proof = CacheProof(ctx)
         if self.domain == PROCESSING_TIME:
-            self._fired: ValueState[int] = ctx.keyed_state(_FIRED)  # type: ignore[assignment]
-            self._again: MapState[int, Any] = ctx.keyed_state(_AGAIN)  # type: ignore[assignment]
+            self._fired = ctx.keyed_state(_FIRED)
+            self._again = ctx.keyed_state(_AGAIN)
         self._plain = self.firing.__class__ is Firing
 
     def end_batch(self) -> None:

@@ -18,9 +18,12 @@ from headrace.core.functions import AggregateFunction
 from headrace.core.isolation import FROZEN, is_frozen, isolated
 from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP, Context
 from headrace.core.state import MapState, MapStateDescriptor
+from headrace.core.types import Types
 
 NEVER = MAX_TIMESTAMP + 1
-_PROOF = MapStateDescriptor("slices-proof")
+_PROOF: MapStateDescriptor[str, str] = MapStateDescriptor(
+    "slices-proof", Types.STRING(), Types.STRING()
+)
 _FEW = 3
 """So many slices are merged one after the other: keeping aggregates would cost as much."""
 _UNCHANGING = FROZEN.issuperset
@@ -200,7 +203,7 @@ class CacheProof:
     """
 
     def __init__(self, ctx: Context):
-        self._kept: MapState[str, str] = ctx.broadcast_state(_PROOF)  # type: ignore[assignment]
+        self._kept = ctx.broadcast_state(_PROOF)
         self._token: str | None = None
         self.checked = False
 

@@ -12,6 +12,7 @@ from headrace.core.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
     ReducingStateDescriptor,
+    S,
     StateDescriptor,
 )
 from headrace.core.triggers import Trigger
@@ -83,11 +84,12 @@ class WindowTriggerContext(Trigger.OnMergeContext):
     def delete_event_time_timer(self, time: int) -> None:
         self._timers.delete(EVENT_TIME, time)
 
-    def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
+    def get_partitioned_state(self, state_descriptor: StateDescriptor[S]) -> S:
         name = state_descriptor.name
         if name not in self._states:  # asked for with every record
             self._states[name] = self._ctx.window_state(state_descriptor)
-        return self._states[name]
+        state: S = self._states[name]
+        return state
 
     def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
         state: Any = self.get_partitioned_state(state_descriptor)

@@ -6,15 +6,16 @@ of it from each of their senders, and the least of them counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
-from headrace.core.operator import MAX_TIMESTAMP
+from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.core.source import SplitSpec
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.envelope import MARK
 from headrace.runtime.event_time import ANY_SPLIT, Progress, Watermarks
 from headrace.runtime.flow.load import Load
+from headrace.runtime.flow.messages import Round
 from headrace.runtime.level_task import COUNTS, PROGRESS, DriverItem, LevelTask, Row, fed_by
 from headrace.runtime.subtask_state import UNION_PREFIX
 from headrace.runtime.vertex_task import VertexTask
@@ -112,14 +113,30 @@ class FlowingLevel(LevelTask):
             return self.time.reached(origin), True
         return watermark, idle or self._rests or not self.time.knows_any(origin)
 
-    def begin_round(self, times: Watermarks) -> None:
-        """It works in rounds; `times`: how far it had come by what was read here before."""
+    def begin_round(self, round: Round) -> None:
+        """It works in rounds, and this is what it needs to know for the next one."""
         self._in_rounds = True
         self._rests = False
-        for vertex, splits in times.items():
+        if self._per_record and self.level == 1:
+            self._let_rest(round.resting)
+        for vertex, splits in round.times.items():
             for split, (watermark, heard) in splits.items():
                 self.tasks[vertex].reported[split] = watermark
                 self.tasks[vertex].heard[split] = heard
+
+    def _let_rest(self, senders: Collection[int]) -> None:
+        """Those will say that they have nothing to read only after all that others have read."""
+        now = max(1, self.clock())
+        tasks = [
+            (vertex.id, number)
+            for vertex in self.plan.sources
+            for number in range(vertex.parallelism)
+        ]
+        channels = {_source_channel(*tasks[sender]) for sender in senders}
+        for origin in _origins(self.plan):
+            known = self.time.reports().get(origin, {})
+            resting = {name: (MIN_TIMESTAMP, -now) for name in known if name in channels}
+            self.time.take_in({origin: resting})
 
     def end_records(self) -> Iterator[Row]:
         """All records of a round are here: time moves on."""
@@ -194,6 +211,8 @@ class FlowingLevel(LevelTask):
                     task.report_watermark(MAX_TIMESTAMP)
             self._report_time(task)
         for task in self.tasks.values():
+            for _ in task.release():
+                yield from self._outbox.take_full()
             task.advance_watermark(MAX_TIMESTAMP)
             if self.plan.batch:
                 task.stop_clock()

@@ -224,6 +224,8 @@ class Round:
 
     over: frozenset[int] = frozenset()
     """Those before it that have come to their end and send nothing any more."""
+    resting: frozenset[int] = frozenset()
+    """Those before it, if they are sources, that have nothing to read and hold nobody back."""
     times: Watermarks = field(default_factory=dict)
     """How far time had come at a source task, by operator and split."""
     ranges: tuple[Range, ...] = ()

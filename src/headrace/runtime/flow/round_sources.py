@@ -56,6 +56,10 @@ class RoundSource(ABC):
     def positions(self) -> Positions:
         """From where to read on after what was handed over."""
 
+    def resting(self, portions: Collection[TaskId]) -> set[TaskId]:
+        """The tasks that hold nobody's time back while others read; `portions`: who reads."""
+        return {task for task in self.tasks if task not in portions}
+
     def drain(self) -> None:
         """Hand over nothing more."""
         self.over = True
@@ -168,6 +172,9 @@ class SplitRounds(RoundSource):
 
     def positions(self) -> Positions:
         return dict(self._positions)
+
+    def resting(self, portions: Collection[TaskId]) -> set[TaskId]:
+        return super().resting(portions if self._splits_end else set(self._owners.values()))
 
     def close(self) -> None:
         self._enumerator.close()

@@ -105,8 +105,15 @@ class Rounds(Ledger):
         self._begun.add(task)
         portion = self._portions.get(task, _NOTHING)
         over = {other.number for other in self._over if other.level == task.level - 1}
+        resting = {
+            other.number
+            for source in self.sources
+            for other in source.resting(self._portions)
+            if task.level == 1
+        }
         round = Round(
             over=frozenset(over),
+            resting=frozenset(resting),
             times=self._times.get(task, {}),
             ranges=portion.ranges,
             records=portion.records,

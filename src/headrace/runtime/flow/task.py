@@ -179,7 +179,7 @@ class FlowTask:
         self._output = Output(id.number, receivers, limited=begin.round is None)
         if begin.round is not None:
             self._intake.over |= begin.round.over
-            task.begin_round(begin.round.times)
+            task.begin_round(begin.round)
         self.task.keep_parcels_below(self._output.parcel_size)
         self._opened: _Opened | None = None
         self._pace = _Pace()

@@ -76,7 +76,7 @@ class FrameRounds(RoundSource):
         self._positions.update((split, [None, _READ]) for split in self._chosen)
         self.reach = SourceReach(len(self._chosen))
         self.over = self._spec.bounded and not self._found
-        return {self.tasks[0]: Portion()} if self._chosen else {}
+        return dict.fromkeys(self.tasks, Portion()) if self._chosen else {}
 
     def chosen_rows(self) -> DataFrame | None:
         """The rows of what was handed over last, in as many partitions as there are tasks at most;

@@ -140,8 +140,10 @@ def _begun(plan: FlowPlan, id: TaskId) -> Iterator[_AtWork]:
         link.close()
 
 
-def read_in_round(plan: FlowPlan, numbers: tuple[int, ...], first: int = 0) -> ArrowFunction:
-    """Level 0: reads what the driver says, or what Spark has read.
+def read_in_round(
+    plan: FlowPlan, numbers: tuple[int, ...], first: int = 0, *, fed: bool = False
+) -> ArrowFunction:
+    """Level 0: reads what the driver says; or, if it is `fed`, takes what Spark has read.
 
     `numbers`: of the tasks, by partition; `first`: the first of these partitions.
     """
@@ -160,7 +162,10 @@ def read_in_round(plan: FlowPlan, numbers: tuple[int, ...], first: int = 0) -> A
             assert source.source is not None
             with abandoned_on_failure(kept.level):
                 task = _open(at_work, id, kept)
-                for batch in _read(kept, source.source, at_work.round, rows):
+                batches = (
+                    _decode(source.source, rows) if fed else _read(kept, source.source, at_work)
+                )
+                for batch in batches:
                     yield from at_work.as_arrow(task.feed(vertex, batch), kept.level)
                 reach("barrier-injected", at_work.begin.checkpoint)
                 last = (
@@ -172,19 +177,21 @@ def read_in_round(plan: FlowPlan, numbers: tuple[int, ...], first: int = 0) -> A
     return run
 
 
-def _read(
-    kept: _Kept, spec: SourceSpec, round: Round, rows: Iterator[pa.RecordBatch]
-) -> Iterator[Batch]:
-    if isinstance(spec, SplitSpec):
-        for split, records in round.records:
-            yield Batch(records, split=None if spec.source.splits_end else split)
-        if round.ranges:
-            if kept.reader is None:
-                reader: Any = source_part(spec.source.create_reader())
-                assert not isinstance(reader, LiveReader)
-                kept.reader = reader
-            yield from read_ranges(kept.reader, round.ranges, splits_end=spec.source.splits_end)
-        return
+def _read(kept: _Kept, spec: SourceSpec, at_work: _AtWork) -> Iterator[Batch]:
+    if not isinstance(spec, SplitSpec):
+        return  # Spark had nothing for this task
+    splits_end = spec.source.splits_end
+    for split, records in at_work.round.records:
+        yield Batch(records, split=None if splits_end else split)
+    if at_work.round.ranges:
+        if kept.reader is None:
+            reader: Any = source_part(spec.source.create_reader())
+            assert not isinstance(reader, LiveReader)
+            kept.reader = reader
+        yield from read_ranges(kept.reader, at_work.round.ranges, splits_end=splits_end)
+
+
+def _decode(spec: SourceSpec, rows: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
     decode = decoder(spec)
     for batch in rows:
         # Rows of a table have all their columns; others are one.

@@ -276,19 +276,22 @@ class RoundRun(Attempt):
 
     def _inputs(self, rows: list[tuple[FrameRounds, DataFrame]]) -> list[DataFrame]:
         """Level 0: a partition for each source task, in some of them rows of Spark's."""
-        reading = [task.number for task in self.ledger.reading]
-        fed: list[tuple[tuple[int, ...], DataFrame]] = []
+        parts: list[tuple[tuple[int, ...], DataFrame, bool]] = []
+        fed: set[int] = set()
         for source, frame in rows:
             count = frame._jdf.rdd().getNumPartitions()
-            fed.append((tuple(task.number for task in source.tasks[:count]), frame))
-        others = tuple(number for number in reading if all(number not in tasks for tasks, _ in fed))
-        if others:
-            fed.insert(0, (others, self.job.spark.range(0, len(others), 1, len(others)).toDF("id")))
+            numbers = tuple(task.number for task in source.tasks[:count])
+            parts.append((numbers, frame, True))
+            fed.update(numbers)
+        others = tuple(task.number for task in self.ledger.reading if task.number not in fed)
+        clock = self.job.spark.range(0, len(others), 1, max(1, len(others)))
+        parts.append((others, clock.toDF("id"), False))
         found, first = [], 0
-        for tasks, frame in fed:
-            if tasks:
-                found.append(frame.mapInArrow(read_in_round(self._flow, tasks, first), SCHEMA))
-                first += len(tasks)
+        for numbers, frame, is_fed in parts:
+            if numbers:
+                read = read_in_round(self._flow, numbers, first, fed=is_fed)
+                found.append(frame.mapInArrow(read, SCHEMA))
+                first += len(numbers)
         return found
 
     def drain(self) -> None:

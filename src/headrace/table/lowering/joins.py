@@ -67,7 +67,7 @@ def _side(lowering: Lowering, relation: Join, at: int) -> JoinInput:
     side: Relation = relation.inputs[at]
     unique = lowering.traits.unique_key(side)
     ttl = lowering.ttl_ms(relation, at)
-    return JoinInput(len(side.schema), unique, ttl or 0)
+    return JoinInput(tuple(side.types), unique, ttl or 0)
 
 
 def interval_join(lowering: Lowering, relation: IntervalJoin) -> int:
@@ -78,7 +78,7 @@ def interval_join(lowering: Lowering, relation: IntervalJoin) -> int:
     ]  # fmt: skip
     by_event_time = is_rowtime(relation.left.types[relation.left_time])
     operator = IntervalJoinOperator(
-        relation.kind, (len(relation.left.schema), len(relation.right.schema)),
+        relation.kind, (relation.left.types, relation.right.types),
         (relation.left_time, relation.right_time) if by_event_time else None,
         relation.lower, relation.upper, relation.condition,
         null_safe=(False,) * len(relation.left_keys), time=lowering.time_column(relation),
@@ -94,7 +94,7 @@ def window_join(lowering: Lowering, relation: WindowJoin) -> int:
                            (relation.right, relation.right_keys))
     ]  # fmt: skip
     operator = WindowJoinOperator(
-        relation.kind, (len(relation.left.schema), len(relation.right.schema)),
+        relation.kind, (relation.left.types, relation.right.types),
         (relation.left_window, relation.right_window), relation.condition,
         null_safe=(False,) * len(relation.left_keys),
         event_time=not any(is_proctime(type) for type in relation.left.types),
@@ -111,7 +111,7 @@ def temporal_join(lowering: Lowering, relation: TemporalJoin) -> int:
             hint="Write ON left.key = right.key; other conditions may follow with AND.",
         )
     inputs = _keyed(lowering, relation, left, right)
-    width = len(relation.right.schema)
+    types = (relation.left.types, relation.right.types)
     options: dict[str, Any] = {
         "null_safe": null_safe,
         "time": lowering.time_column(relation.left),
@@ -119,7 +119,7 @@ def temporal_join(lowering: Lowering, relation: TemporalJoin) -> int:
     }
     outer = relation.kind == LEFT
     if is_proctime(relation.left.types[relation.time]):
-        clock = ProcessingTimeTemporalJoinOperator(outer, width, rest, **options)
+        clock = ProcessingTimeTemporalJoinOperator(outer, types, rest, **options)
         return lowering.operator("TemporalJoin", inputs, clock)
     version_time = lowering.time_column(relation.right)
     if version_time is None:
@@ -128,6 +128,6 @@ def temporal_join(lowering: Lowering, relation: TemporalJoin) -> int:
             hint="Declare WATERMARK FOR … in the right table.",
         )
     operator = EventTimeTemporalJoinOperator(
-        outer, width, (relation.time, version_time), rest, **options
+        outer, types, (relation.time, version_time), rest, **options
     )
     return lowering.operator("TemporalJoin", inputs, operator)

@@ -158,7 +158,7 @@ def deduplicate(lowering: Lowering, relation: Deduplicate) -> int:
     rowtime = relation.time if is_rowtime(types[relation.time]) else None
     if relation.window_columns is not None:
         window = WindowDeduplicateOperator(
-            relation.window_columns, relation.time, keep_last=relation.keep_last,
+            relation.window_columns, relation.time, types, keep_last=relation.keep_last,
             with_rank=relation.with_rank, event_time=rowtime is not None,
             zone=window_zone(lowering, relation.input),
         )  # fmt: skip

@@ -52,7 +52,7 @@ def window_table(lowering: Lowering, relation: WindowTable) -> int:
             "WindowTableFunction", (node,), WindowTableOperator(spec, time=time, zone=zone)
         )
     keyed = lowering.by_columns(node, relation.window.partition, types, "PARTITION BY")
-    operator = SessionTableOperator(spec, time=time, zone=zone)
+    operator = SessionTableOperator(spec, types, time=time, zone=zone)
     return lowering.operator("WindowTableFunction", (keyed,), operator)
 
 

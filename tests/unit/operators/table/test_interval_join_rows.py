@@ -9,14 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.core import logical_types as lt
 from headrace.datastream.connected_streams import _together
 from headrace.errors import HeadraceError
 from headrace.operators.table.interval_join import IntervalJoinOperator
 from headrace.operators.table.window_aggregate import TumblingAggregateOperator
 from headrace.operators.table.window_spec import LATE, WindowSpec
 from headrace.testing import OperatorHarness
-from tests.unit.operators.table.driving import MS, Driven, I, aggregate
+from tests.unit.operators.table.driving import MS, TIME, Driven, I, aggregate
 from tests.unit.operators.table.two_inputs import RIGHT, Paired, less_than
+
+ONE = ((lt.STRING,),) * 2
+TYPES = ((lt.STRING, TIME),) * 2
+NUMBERED = ((lt.STRING, TIME, lt.INT),) * 2
 
 
 def row(key, time, *more):
@@ -24,7 +29,7 @@ def row(key, time, *more):
 
 
 def join(kind, lower=-5, upper=10, condition=None, **options):
-    return IntervalJoinOperator(kind, (2, 2), (1, 1), lower, upper, condition, **options)
+    return IntervalJoinOperator(kind, TYPES, (1, 1), lower, upper, condition, **options)
 
 
 def times(rows):
@@ -113,7 +118,7 @@ STEPS = [
 @pytest.mark.parametrize("kind", ["inner", "left", "right", "full"])
 def test_late_rows_meet_whom_flink_still_remembers(kind, lower, upper, joined):
     """Which rows join was found by running the same steps on Flink."""
-    driven = Timed(IntervalJoinOperator(kind, (3, 3), (1, 1), lower, upper))
+    driven = Timed(IntervalJoinOperator(kind, NUMBERED, (1, 1), lower, upper))
     reached = 0
     for number, (time, side) in enumerate(STEPS):
         if side is not None:
@@ -144,7 +149,7 @@ def test_a_row_is_late_for_rows_that_are_past_though_still_there():
 
 
 def test_waiting_for_the_clock_ends_with_a_batch():
-    operator = IntervalJoinOperator("left", (1, 1), None, -5, 10)
+    operator = IntervalJoinOperator("left", ONE, None, -5, 10)
     driven = Paired(operator, processing_time=1000)
     harness = driven.harness
     harness._plan = replace(harness._plan, batch=True)
@@ -161,7 +166,7 @@ def test_a_condition_and_a_null_key():
 
 
 def test_by_the_clock():
-    operator = IntervalJoinOperator("left", (1, 1), None, -5, 10)
+    operator = IntervalJoinOperator("left", ONE, None, -5, 10)
     driven = Paired(operator, processing_time=1000)
     driven.left(I("a"))
     driven.clock(1010)
@@ -224,7 +229,7 @@ def test_rows_that_are_not_late_give_the_join(rows, kind):
 
 
 def test_windows_after_a_join_wait_for_its_results():
-    operator = IntervalJoinOperator("inner", (2, 2), (1, 1), 0, 50)
+    operator = IntervalJoinOperator("inner", TYPES, (1, 1), 0, 50)
     window = TumblingAggregateOperator([aggregate("COUNT")], WindowSpec("tumble", 10), time=1)
 
     def build(left, right):

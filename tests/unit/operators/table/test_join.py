@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.core import logical_types as lt
 from headrace.errors import HeadraceError
 from headrace.operators.table.join import JoinOperator, SemiJoinOperator
 from headrace.operators.table.join_state import JoinInput
 from tests.unit.operators.table.driving import UA, UB, D, I, materialised
 from tests.unit.operators.table.two_inputs import LEFT, RIGHT, Paired, equals, less_than
 
-TWO = JoinInput(2)
-BY_FIRST = JoinInput(2, unique_key=(0,))
+TYPES = (lt.STRING, lt.INT)
+TWO = JoinInput(TYPES)
+BY_FIRST = JoinInput(TYPES, unique_key=(0,))
 
 
 def join(kind, condition=None, left=TWO, right=TWO, **options):
@@ -108,7 +110,7 @@ def test_an_insert_is_believed_even_if_the_key_is_there_already():
 
 
 def test_rows_of_a_side_are_forgotten_after_their_time():
-    driven = Paired(join("inner", left=JoinInput(2, ttl_ms=100)))
+    driven = Paired(join("inner", left=JoinInput(TYPES, ttl_ms=100)))
     driven.left(I("a", 1))
     driven.clock(99)
     assert driven.right(I("a", 7)) == ["+I[a, 1, a, 7]"]

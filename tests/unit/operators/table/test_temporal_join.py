@@ -5,19 +5,23 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.core import logical_types as lt
 from headrace.operators.table.temporal_join import (
     EventTimeTemporalJoinOperator,
     ProcessingTimeTemporalJoinOperator,
 )
-from tests.unit.operators.table.driving import MS, UA, UB, D, I
+from tests.unit.operators.table.driving import MS, TIME, UA, UB, D, I
 from tests.unit.operators.table.two_inputs import Paired, less_than
+
+BOTH = ((lt.STRING, TIME, lt.INT),) * 2
+PAIR = (lt.STRING, lt.INT)
 
 
 class Rates(Paired):
     """Orders (currency, time, amount) with rates (currency, time, rate), both by event time."""
 
     def __init__(self, left_outer=False, condition=None, **options):
-        operator = EventTimeTemporalJoinOperator(left_outer, 3, (1, 1), condition, **options)
+        operator = EventTimeTemporalJoinOperator(left_outer, BOTH, (1, 1), condition, **options)
         super().__init__(operator)
 
     def order(self, currency, time, amount):
@@ -104,7 +108,7 @@ def test_a_crash_loses_nothing():
 
 
 def test_by_the_clock_the_latest_row_counts():
-    driven = Paired(ProcessingTimeTemporalJoinOperator(True, 2))
+    driven = Paired(ProcessingTimeTemporalJoinOperator(True, (PAIR, PAIR)))
     assert driven.left(I("a", 1)) == ["+I[a, 1, NULL, NULL]"]
     assert driven.right(I("a", 7), UB("a", 7), UA("a", 8)) == []
     assert driven.left(I("a", 2), D("a", 1)) == ["+I[a, 2, a, 8]", "-D[a, 1, a, 8]"]
@@ -113,7 +117,7 @@ def test_by_the_clock_the_latest_row_counts():
 
 
 def test_by_the_clock_a_row_is_forgotten_after_its_time():
-    driven = Paired(ProcessingTimeTemporalJoinOperator(False, 2, ttl_ms=100))
+    driven = Paired(ProcessingTimeTemporalJoinOperator(False, (PAIR, PAIR), ttl_ms=100))
     driven.right(I("a", 7))
     driven.clock(101)
     assert driven.left(I("a", 3)) == []

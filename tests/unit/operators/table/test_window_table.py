@@ -63,7 +63,7 @@ def test_windows_in_a_time_zone():
 
 
 def test_the_rows_of_a_session_come_when_it_is_over():
-    driven = Timed(SessionTableOperator(WindowSpec("session", 5), time=1), [0])
+    driven = Timed(SessionTableOperator(WindowSpec("session", 5), (STRING, TIME), time=1), [0])
     assert driven.send(I("a", 11 * MS), I("a", 14 * MS), I("b", 30 * MS)) == []
     assert driven.watermark(17) == []
     assert driven.watermark(18) == [("a", 11, 11, 19, 18), ("a", 14, 11, 19, 18)]
@@ -75,13 +75,15 @@ def test_the_rows_of_a_session_come_when_it_is_over():
 
 # Joins of windows: columns (key, number, start, end).
 
+IN_WINDOW = (STRING, INT, TIME, TIME)
+
 
 def in_window(key, number, end=10):
     return I(key, number, (end - 10) * MS, end * MS)
 
 
 def join(kind, condition=None):
-    return TimedPair(WindowJoinOperator(kind, (4, 4), ((2, 3), (2, 3)), condition))
+    return TimedPair(WindowJoinOperator(kind, (IN_WINDOW, IN_WINDOW), ((2, 3), (2, 3)), condition))
 
 
 def numbers(rows):
@@ -203,7 +205,7 @@ def test_only_row_numbers():
 
 @pytest.mark.parametrize(("keep_last", "kept"), [(False, "first"), (True, "last")])
 def test_one_row_of_each_window(keep_last, kept):
-    operator = WindowDeduplicateOperator((2, 3), 1, keep_last=keep_last)
+    operator = WindowDeduplicateOperator((2, 3), 1, (STRING, TIME, TIME, TIME), keep_last=keep_last)
     driven = Timed(operator, [])
     for name, time in [("other", 5), ("first", 3), ("tied", 3), ("tied", 8), ("last", 8)]:
         driven.send(I(name, time * MS, 0, 10 * MS))
