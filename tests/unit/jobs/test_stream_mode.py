@@ -19,7 +19,7 @@ from headrace.jobs import stream_mode
 from headrace.jobs.stream_mode import choose_mode, why_not_by_plan
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
-from headrace.spark.stream import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
+from headrace.spark.flow.attempt import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
 
 
 def planned(source: Any) -> PhysicalPlan:
@@ -44,14 +44,14 @@ def test_checkpoints_may_be_anywhere(place: str):
     assert why_not_by_plan(numbers(), settings) is None
 
 
-def test_files_that_micro_batches_have_read_are_left_to_them(tmp_path: Path):
+def test_files_that_spark_alone_can_open_are_left_to_it(tmp_path: Path):
+    settings = StreamSettings(mode=AUTO, checkpoint_dir=str(tmp_path))
+    assert "is read by Spark" in (why_not_by_plan(watched(tmp_path / "*"), settings) or "")
+
+
+def test_a_folder_that_is_watched_is_read_in_real_time(tmp_path: Path):
     settings = StreamSettings(mode=AUTO, checkpoint_dir=str(tmp_path))
     assert why_not_by_plan(watched(tmp_path), settings) is None
-    commits = tmp_path / "job-1/run-0/checkpoint/commits"
-    commits.mkdir(parents=True)
-    (commits / "0").write_text("v1")
-    assert "micro-batches have read" in (why_not_by_plan(watched(tmp_path), settings) or "")
-    assert why_not_by_plan(numbers(), settings) is None
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,8 @@ class SplitRounds(RoundSource):
 
     def _going_on(self, waiting: Collection[str]) -> Iterator[tuple[Split, Any]]:
         """The splits that may have more, and where they are."""
-        for split in self._enumerator.splits():
+        named = {split.id: split for split in self._enumerator.splits()}
+        for split in named.values():
             if split.id in self._done:
                 continue
             known = self._positions.get(split.id)
@@ -109,6 +110,9 @@ class SplitRounds(RoundSource):
                 yield split, self._enumerator.initial_position(split)
             elif split.id not in waiting:
                 yield split, known[1]
+        for id, (info, at) in self._positions.items():
+            if id not in named and is_within(at):  # what was begun is read to its end
+                yield Split(id, info), at
 
     def _is_at_end(self) -> bool:
         return all(

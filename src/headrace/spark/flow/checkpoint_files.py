@@ -1,7 +1,8 @@
 """Checkpoints of a run, as files of its folder.
 
     claims/<k>              says that somebody has taken the number k, and that no other may
-    attempts/<k>            attempt k at running the job, and the checkpoint it began with
+    attempts/<k>            attempt k at running the job: the checkpoint it began with, and whether
+                            it has any of its own
     checkpoints/<n>-<k>     checkpoint n of attempt k: what belongs to it, file by file
     state/<k>-…             what tasks of attempt k wrote
 
@@ -15,6 +16,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 from zlib import crc32
 
 from headrace.errors import CorruptState
@@ -25,6 +27,7 @@ from headrace.spark.file_store import FileStore
 
 _LOG = logging.getLogger("headrace")
 CLAIMS, ATTEMPTS, CHECKPOINTS, STATE = "claims", "attempts", "checkpoints", "state"
+_BEGAN_WITH, _HAS_OWN = "began_with", "has_own"
 
 
 class CheckpointFiles:
@@ -40,6 +43,8 @@ class CheckpointFiles:
         self._held: list[Checkpoint] = []
         self._read: list[Checkpoint] = []
         self._wanted: set[int] = set()
+        self._is_noted = False
+        """Whether it is written down that this attempt has checkpoints."""
         self._lock = threading.Lock()
 
     def want(self, number: int) -> None:
@@ -85,6 +90,11 @@ class CheckpointFiles:
 
     def save(self, checkpoint: Checkpoint) -> None:
         self._run.write(f"{CHECKPOINTS}/{checkpoint.name}", dumped(checkpoint.to_json()))
+        if not self._is_noted:
+            # Else a job that has lost its checkpoints would look like one that never had any.
+            self._is_noted = True
+            begun = _read_attempt(self._run, self._attempt)
+            _write_attempt(self._run, self._attempt, {**begun, _HAS_OWN: True})
         with self._lock:
             self._kept = [*self._kept, checkpoint][-self._retained :]
             if checkpoint.number in self._wanted:
@@ -128,11 +138,9 @@ def begin_attempt(
         raise Superseded
     number = before + 1
     while not run.claim(f"{CLAIMS}/{number}"):
-        number += (
-            1  # of drivers that start in the same instant, the one with the last number goes on
-        )
-    began_with = None if last is None else last.name
-    run.write(f"{ATTEMPTS}/{number}", dumped({"began_with": began_with}))
+        # Of drivers that start in the same instant, the one with the last number goes on.
+        number += 1
+    _write_attempt(run, number, {_BEGAN_WITH: None if last is None else last.name})
     return number, last
 
 
@@ -147,8 +155,10 @@ def _last_whole(run: FileStore) -> Checkpoint | None:
     name = last_checkpoint_name(run)
     if name is None:
         return None
-    attempt = name.partition("-")[2]
-    earlier = [each for each in run.names(CHECKPOINTS) if each.endswith(f"-{attempt}")]
+    number, _, attempt = name.partition("-")
+    of_attempt = [each for each in run.names(CHECKPOINTS) if each.endswith(f"-{attempt}")]
+    # Those after it were written when another attempt had begun.
+    earlier = [each for each in of_attempt if int(each.partition("-")[0]) <= int(number)]
     earlier.sort(key=lambda each: int(each.partition("-")[0]), reverse=True)
     damage: CorruptState | None = None
     for each in earlier or [name]:
@@ -185,16 +195,30 @@ def _read(run: FileStore, name: str) -> Checkpoint:
 
 def last_checkpoint_name(run: FileStore) -> str | None:
     attempt = max(_attempts(run), default=None)
+    names = run.names(CHECKPOINTS)
     if attempt is None:
+        if names:
+            raise _damaged(run, f"{ATTEMPTS} is missing")
         return None
-    own = [name for name in run.names(CHECKPOINTS) if name.endswith(f"-{attempt}")]
+    own = [name for name in names if name.endswith(f"-{attempt}")]
     if own:
         return max(own, key=lambda name: int(name.partition("-")[0]))
-    try:
-        began_with = loaded(run.read(f"{ATTEMPTS}/{attempt}"))["began_with"]
-    except (ValueError, KeyError):
-        raise _damaged(run, f"{ATTEMPTS}/{attempt} is not what was written") from None
+    begun = _read_attempt(run, attempt)
+    if begun.get(_HAS_OWN):
+        raise _damaged(run, f"what attempt {attempt} wrote to {CHECKPOINTS} is missing")
+    began_with = begun[_BEGAN_WITH]
     return None if began_with is None else str(began_with)
+
+
+def _read_attempt(run: FileStore, number: int) -> dict[str, Any]:
+    try:
+        return loaded(run.read(f"{ATTEMPTS}/{number}"))
+    except ValueError:
+        raise _damaged(run, f"{ATTEMPTS}/{number} is not what was written") from None
+
+
+def _write_attempt(run: FileStore, number: int, content: dict[str, Any]) -> None:
+    run.write(f"{ATTEMPTS}/{number}", dumped(content))
 
 
 def require_files(run: FileStore, checkpoint: Checkpoint, *, contents: bool = False) -> None:
