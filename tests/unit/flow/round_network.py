@@ -68,7 +68,7 @@ class RoundNetwork:
         self.workers = workers
         sources = source_tasks(plan)
         self._flow = FlowPlan(
-            pack(plan, run_id), Address("", 0, b""), "", sources, None, 0, checkpoints=True
+            pack(plan, run_id), Address("", 0, b""), None, sources, None, 0, checkpoints=True
         )
         self._heard: dict[TaskId, Any] = {}
         self._said: dict[TaskId, deque[bytes]] = {}
@@ -216,9 +216,8 @@ class _Running:
     @contextmanager
     def _begun(self, plan: FlowPlan, id: TaskId) -> Iterator[Any]:
         link: Any = _Line(self._network, id)
-        at_work = round_worker._AtWork(plan, link, self._network.hello(id), Reporting())
-        at_work._store = _Files(self._network.disk)  # type: ignore[assignment]
-        yield at_work
+        files: Any = _Files(self._network.disk)
+        yield round_worker._AtWork(plan, link, self._network.hello(id), Reporting(), files)
 
 
 class _Line:
@@ -236,6 +235,9 @@ class _Line:
 class _Files:
     def __init__(self, disk: Disk):
         self._disk = disk
+
+    def state_files(self, mounted: Any) -> _Files:
+        return self
 
     def read(self, name: str) -> bytes:
         return self._disk.files[name]

@@ -222,30 +222,36 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
                 yield from task.feed(vertex, batch)
                 waker.wrote()
         message = at_work.next_message(pause, task=task)
-        if isinstance(message, Trigger) and not task.ended:
-            reach("barrier-injected", message.checkpoint)
-            yield from task.checkpoint(message.checkpoint, is_exact=message.is_exact)
-            stopped = stopped or message.stops
-        elif isinstance(message, Room):
-            yield from task.make_room(message)
-        elif isinstance(message, Assign):
-            task.task.awaits_splits = False
-            for known in splits.assign(message.splits):
-                yield from task.feed(vertex, known)
-        elif isinstance(message, Hold):
-            splits.hold(message.splits)
-        elif isinstance(message, NoMoreSplits):
-            splits.complete()
-        elif isinstance(message, Drain):
-            splits.drain()
-        elif isinstance(message, Completed) and not task.ended:
-            task.task.complete(message.checkpoint)
+        yield from _hear(message, task, splits, vertex)
+        stopped = stopped or (isinstance(message, Trigger) and message.stops)
         if task.ended or stopped:
             continue
         if splits.ended:
             yield from task.end()
         else:
             yield from waker.do_what_is_due()
+
+
+def _hear(message: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
+    """What the driver says to a source task."""
+    match message:
+        case Trigger(checkpoint=number) if not task.ended:
+            reach("barrier-injected", number)
+            yield from task.checkpoint(number, is_exact=message.is_exact)
+        case Room():
+            yield from task.make_room(message)
+        case Assign(splits=assigned):
+            task.task.awaits_splits = False
+            for known in splits.assign(assigned):
+                yield from task.feed(vertex, known)
+        case Hold(splits=waiting):
+            splits.hold(waiting)
+        case NoMoreSplits():
+            splits.complete()
+        case Drain():
+            splits.drain()
+        case Completed(checkpoint=number) if not task.ended:
+            task.task.complete(number)
 
 
 def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
