@@ -88,7 +88,7 @@ def _with_mode(plan: PhysicalPlan, settings: JobSettings) -> JobSettings:
         return settings
     flowing = with_local_files(plan, None)
     if is_planning_only():
-        mode = MICRO_BATCH if why_not_by_plan(flowing) else REAL_TIME
+        mode = MICRO_BATCH if plan.bounded or why_not_by_plan(flowing) else REAL_TIME
     else:
         slots = _slots(flowing)
         mode = choose_mode(flowing, lambda: get_session(settings.spark, slots=slots))

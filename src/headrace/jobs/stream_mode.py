@@ -17,8 +17,11 @@ from headrace.spark.session import Session, task_slots
 def choose_mode(plan: PhysicalPlan, session: Callable[[], Session]) -> str:
     """The best mode that can be had, with a line that says why.
 
-    `session` gives Spark, with as many slots as real time needs if they can be had.
+    `session` gives Spark, with as many slots as real time needs if they can be had. Nothing is said
+    of a job whose sources end: it is done soonest in micro-batches.
     """
+    if plan.bounded:
+        return MICRO_BATCH
     why_not = why_not_by_plan(plan) or _why_not_by_spark(session(), plan)
     if why_not is None:
         _say("in real time: its sources and its checkpoints can flow, and Spark has the slots")
