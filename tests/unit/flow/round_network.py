@@ -276,3 +276,26 @@ def run_round(
             network.begin(task, worker(task), chance)
         else:
             network.happen(event, chance)
+
+
+class Printed:
+    """Whoever listens: what was printed since it was asked last."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def begun(self, number: int) -> None:
+        """Nobody has to know."""
+
+    def told(self, items: list[Any]) -> None:
+        self._lines += [line for _, _, kind, lines in items if kind == "print" for line in lines]
+
+    def arrived(self, number: int, items: list[Any]) -> None:
+        self.told(items)
+
+    def committed(self, number: int) -> None:
+        """Nobody has to know."""
+
+    def take(self) -> list[str]:
+        lines, self._lines = self._lines, []
+        return lines
