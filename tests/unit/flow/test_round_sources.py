@@ -124,6 +124,15 @@ class TestBoundedSources:
         assert told(portions) == {FIRST: [("a", 3, 3), ("b", 9, 10)]}
         assert ends(portions) == {"a", "b"}
 
+    def test_a_source_is_not_over_while_what_was_begun_waits(self):
+        begun = {"a": [{"is": "a"}, {"~within": [0, 9, 4]}], "b": [{"is": "b"}, 3]}
+        rounds = split_rounds(Splits({"a": 9, "b": 3}, bounded=True), saved=begun)
+        assert ends(rounds.hand_over(None, {"a"})) == {"b"}
+        assert not rounds.over
+        assert not rounds.has_news({"a"})
+        assert ends(rounds.hand_over(None, ())) == {"a"}
+        assert rounds.over
+
     def test_the_end_of_a_split_is_news(self):
         source = Splits({"a": 3, "b": 9}, bounded=True)
         source.complete = False

@@ -112,10 +112,13 @@ class SplitRounds(RoundSource):
             elif split.id not in waiting:
                 yield split, known[1]
         for id, (info, at) in self._positions.items():
-            if id not in named and is_within(at):  # what was begun is read to its end
+            if id not in named and id not in waiting and is_within(at):
+                # What was begun is read to its end.
                 yield Split(id, info), at
 
     def _is_at_end(self) -> bool:
+        if any(is_within(at) for _, at in self._positions.values()):
+            return False
         return all(
             split.id in self._positions
             and self._enumerator.is_at_end(split, self._positions[split.id][1])
