@@ -82,6 +82,7 @@ class RoundNetwork:
             self._make_sources,
             begun_with,
         )
+        self._has_begun = False
         self._level = 0
         self._waiting: list[TaskId] = []
         """Those of the level that have not begun."""
@@ -110,13 +111,14 @@ class RoundNetwork:
     def begin_round(self, portions: Mapping[TaskId, Portion]) -> None:
         """Let Spark begin the tasks of a round."""
         self.rounds.begin_round(0.0, portions)
+        self._has_begun = True
         self._level = 0
         self._waiting = self.rounds.reading
 
     @property
-    def is_over(self) -> bool:
-        """Whether nothing is left to do in this round."""
-        return not any(True for _ in self.events())
+    def is_complete(self) -> bool:
+        """Whether the last round is a checkpoint, or none was begun."""
+        return not self._has_begun or self.rounds.is_complete
 
     def events(self) -> Iterator[Event]:
         """Everything that can happen next."""
@@ -278,3 +280,26 @@ def run_round(
             network.begin(task, worker(task), chance)
         else:
             network.happen(event, chance)
+
+
+class Printed:
+    """Whoever listens: what was printed since it was asked last."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def begun(self, number: int) -> None:
+        """Nobody has to know."""
+
+    def told(self, items: list[Any]) -> None:
+        self._lines += [line for _, _, kind, lines in items if kind == "print" for line in lines]
+
+    def arrived(self, number: int, items: list[Any]) -> None:
+        self.told(items)
+
+    def committed(self, number: int) -> None:
+        """Nobody has to know."""
+
+    def take(self) -> list[str]:
+        lines, self._lines = self._lines, []
+        return lines

@@ -21,7 +21,7 @@ from headrace.runtime.flow.messages import TaskId
 from headrace.runtime.flow.sources import with_splits
 from headrace.spark.flow import round_worker
 from headrace.testing.sources import ScriptedSource
-from tests.unit.flow.round_network import RoundNetwork, Workers, run_round
+from tests.unit.flow.round_network import Printed, RoundNetwork, Workers, run_round
 
 SLOT = TaskId(1, 0)
 A, B = 0, 1
@@ -66,29 +66,6 @@ def planned(rounds: int, make: Any) -> PhysicalPlan:
     )
     make(stream).uid("count").print()
     return with_splits(plan(env.builder.take("job", **env._graph_settings())))
-
-
-class Printed:
-    """Whoever listens: what was printed since it was asked last."""
-
-    def __init__(self) -> None:
-        self._lines: list[str] = []
-
-    def begun(self, number: int) -> None:
-        """Nobody has to know."""
-
-    def told(self, items: list[Any]) -> None:
-        self._lines += [line for _, _, kind, lines in items if kind == "print" for line in lines]
-
-    def arrived(self, number: int, items: list[Any]) -> None:
-        self.told(items)
-
-    def committed(self, number: int) -> None:
-        """Nobody has to know."""
-
-    def take(self) -> list[str]:
-        lines, self._lines = self._lines, []
-        return lines
 
 
 class Job:

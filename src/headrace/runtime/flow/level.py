@@ -163,6 +163,11 @@ class FlowingLevel(LevelTask):
                 self.tasks[vertex].reported[split] = watermark
                 self.tasks[vertex].heard[split] = heard
 
+    def say_all_anew(self) -> None:
+        """Another process has done this task's part meanwhile: who was told what is not known."""
+        self._said.clear()
+        self._shown.clear()
+
     def _let_rest(self, senders: Collection[int]) -> None:
         """Those will say that they have nothing to read only after all that others have read."""
         now = max(1, self.clock())

@@ -246,6 +246,8 @@ def _open(
     begin = at_work.begin
     if begin.restored is not None and kept.checkpoint == begin.restored:
         kept.level.complete(begin.restored)
+    else:
+        kept.level.say_all_anew()
     task = FlowTask(id, kept.level, begin, at_work, kept.items)
     task.open(in_flight)
     return task
