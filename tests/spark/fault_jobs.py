@@ -40,6 +40,13 @@ from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
 LATE = OutputTag("late", Types.STRING())
 
 
+def restart_at_once(env: StreamExecutionEnvironment) -> None:
+    """A stream that loses a worker goes on as its restart strategy says; a batch needs none."""
+    env.configuration.set_string("restart-strategy.type", "fixed-delay")
+    env.configuration.set_string("restart-strategy.fixed-delay.attempts", "3")
+    env.configuration.set_string("restart-strategy.fixed-delay.delay", "0 s")
+
+
 class Numbers(Source[Any]):
     """(key, n) for n up to a limit, in splits that are read a few records at a time."""
 

@@ -13,7 +13,7 @@ import pytest
 
 from headrace.datastream import StreamExecutionEnvironment
 from tests.spark.conftest import visible, wait_until
-from tests.spark.fault_jobs import Numbers, Once, build, kill_this_process
+from tests.spark.fault_jobs import Numbers, Once, build, kill_this_process, restart_at_once
 
 LinesOf = Callable[[Path], Counter[str]]
 
@@ -55,8 +55,7 @@ def test_results_do_not_change(
     markers = tmp_path / "markers"
     markers.mkdir()
     disturb = Once(markers, times, kill_this_process)
-    env.configuration.set_string("restart-strategy.type", "fixed-delay")
-    env.configuration.set_string("restart-strategy.fixed-delay.delay", "0 s")
+    restart_at_once(env)
     totals = build(env, source, tmp_path / "out", disturb, at=120)
     found = Counter(totals.execute_and_collect())
     assert disturb.happened == times

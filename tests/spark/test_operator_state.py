@@ -21,7 +21,14 @@ from headrace.datastream import (
 from headrace.datastream.connectors import SinkWriter
 from headrace.datastream.state import ListStateDescriptor
 from tests.spark.conftest import wait_until
-from tests.spark.fault_jobs import Ledger, Numbers, Once, kill_this_process, raise_an_error
+from tests.spark.fault_jobs import (
+    Ledger,
+    Numbers,
+    Once,
+    kill_this_process,
+    raise_an_error,
+    restart_at_once,
+)
 
 LinesOf = Callable[[Path], Counter[str]]
 NO_TIME = WatermarkStrategy.no_watermarks()
@@ -122,8 +129,7 @@ def test_fields_of_functions_and_sinks_survive(
     markers = tmp_path / "markers"
     markers.mkdir()
     disturb = Once(markers, 1, kill_this_process if trouble == "killed" else raise_an_error)
-    env.configuration.set_string("restart-strategy.type", "fixed-delay")
-    env.configuration.set_string("restart-strategy.fixed-delay.delay", "0 s")
+    restart_at_once(env)
     source = Numbers(limit=203, step=40)
     build(env, source, tmp_path, disturb, at=120)
     env.execute()

@@ -26,7 +26,7 @@ from headrace.datastream.state import (
     ValueStateDescriptor,
 )
 from headrace.errors import HeadraceError
-from tests.spark.fault_jobs import Numbers, Once, kill_this_process
+from tests.spark.fault_jobs import Numbers, Once, kill_this_process, restart_at_once
 
 MEMORY = "state.backend.rocksdb.memory.fixed-per-slot"
 KEYS = 1501
@@ -87,6 +87,7 @@ def test_results_are_the_same_when_a_worker_is_killed(
 ) -> None:
     source = Numbers(limit=4 * KEYS, step=2000)
     disturb = Once(tmp_path, 1, kill_this_process)
+    restart_at_once(env)
     env.set_state_backend(backend)
     env.configuration.set_string(MEMORY, "4mb")  # a few hundred entries of each state
     env.configuration.set_integer("headrace.state.compact-at-bytes", 300_000)
@@ -104,13 +105,13 @@ class Large(KeyedProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._text = runtime_context.get_state(ValueStateDescriptor("text", Types.STRING()))
-        self._before = resource.getrlimit(resource.RLIMIT_AS)
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        self._before = resource.getrlimit(resource.RLIMIT_DATA)
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
         most = pages * resource.getpagesize() + self._limit
-        resource.setrlimit(resource.RLIMIT_AS, (most, self._before[1]))
+        resource.setrlimit(resource.RLIMIT_DATA, (most, self._before[1]))
 
     def close(self) -> None:
-        resource.setrlimit(resource.RLIMIT_AS, self._before)
+        resource.setrlimit(resource.RLIMIT_DATA, self._before)
 
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterable[Any]:
         text = text_of(ctx.get_current_key())
@@ -129,9 +130,7 @@ MB = 1024 * 1024
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not Path("/proc/self/statm").exists(), reason="limits address space as Linux does"
-)
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="limits data as Linux does")
 def test_a_batch_holds_four_times_its_memory(env: StreamExecutionEnvironment) -> None:
     limit, keys = 200 * MB, 80_000  # 800 MB of text
     env.set_parallelism(1)

@@ -13,7 +13,7 @@ import pytest
 
 from headrace.datastream import StreamExecutionEnvironment
 from tests.spark.conftest import wait_until
-from tests.spark.fault_jobs import Numbers, Once, kill_this_process
+from tests.spark.fault_jobs import Numbers, Once, kill_this_process, restart_at_once
 from tests.spark.window_fault_jobs import build, expected_outputs
 
 LinesOf = Callable[[Path], Counter[str]]
@@ -44,6 +44,7 @@ def test_killed_worker(
     markers = tmp_path / "markers"
     markers.mkdir()
     disturb = Once(markers, 1, kill_this_process)
+    restart_at_once(env)
     build(env, source, tmp_path / "out", disturb, at=100)
     env.execute()
     assert disturb.happened == 1

@@ -30,11 +30,14 @@ class SinkCommits:
     def __init__(
         self, plan: PhysicalPlan, journal: CommitJournal,
         hand_over: Mapping[str, HandOver] | None = None, *, may_lose: bool = False,
+        may_repeat: bool = False,
     ):  # fmt: skip
         """`hand_over`: who takes what operators send to the driver, by uid. `may_lose`: whether
-        prepared output of a sink that is gone may stay uncommitted."""
+        prepared output of a sink that is gone may stay uncommitted. `may_repeat`: whether output
+        may be committed twice, after a checkpoint that was lost."""
         self._journal = journal
         self._may_lose = may_lose
+        self._may_repeat = may_repeat
         self._committers: dict[str, Committer[Any]] = {}
         output_id = str(plan.settings.get("output_id", ""))
         lineage = str(plan.settings.get("lineage", ""))
@@ -54,7 +57,8 @@ class SinkCommits:
         """Finish what an earlier attempt left: commit what was checkpointed, abort the rest."""
         own = journal is None
         journal = journal or self._journal
-        journal.recall(last_committed, required=own and self._of_sinks)
+        required = own and self._of_sinks
+        journal.recall(last_committed, required=required, may_repeat=self._may_repeat)
         for batch_id in journal.pending():
             if last_committed is not None and batch_id <= last_committed:
                 self._require_committers(batch_id, journal)
@@ -97,11 +101,6 @@ class SinkCommits:
     def note(self, batch_id: int, prepared: Committables) -> None:
         """Remember what a micro-batch prepared, before its end is noted anywhere."""
         if not self._of_sinks and not any(prepared.values()):
-            return
-        if self._journal.is_settled(batch_id):  # the job has fallen back behind its own output
-            for uid, unneeded in prepared.items():
-                if unneeded and uid in self._committers:
-                    self._committers[uid].abort(unneeded)
             return
         reach("journal.before", batch_id)
         self._journal.note(batch_id, prepared)

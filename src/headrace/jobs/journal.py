@@ -1,13 +1,13 @@
-"""Output that micro-batches have prepared and that is not committed yet.
+"""Output that was prepared for checkpoints and that is not committed yet.
 
-A micro-batch's output is noted before Spark notes that the batch is done, and committed after it:
-whatever runs again in between has not been seen by anybody. A program that comes back finds in the
-journal what is left to commit, and what to throw away.
+It is noted before the checkpoint is written down, and committed after it: whatever runs again in
+between has not been seen by anybody. A program that comes back finds in the journal what is left to
+commit, and what to throw away.
 
-    batch-<n>    what micro-batch n prepared
-    settled      the last micro-batch whose output is committed; every later one that Spark has
-                 noted as done must have its entry, or output is lost. Without sinks that commit,
-                 only what was to be printed or collected is noted, and this file is not there.
+    batch-<n>    what was prepared for checkpoint n
+    settled      the last checkpoint whose output is committed; every later one must have its entry,
+                 or output is lost. Without sinks that commit, only what was to be printed or
+                 collected is noted, and this file is not there.
 """
 
 from __future__ import annotations
@@ -61,8 +61,13 @@ class CommitJournal:
         if self._folder is not None:
             self._folder.write(_name(batch_id), _sealed(dumps(prepared)))
 
-    def recall(self, last_committed: int | None, *, required: bool = False) -> None:
-        """Read what an earlier process left; if `required`, a journal there must be."""
+    def recall(
+        self, last_committed: int | None, *, required: bool = False, may_repeat: bool = False
+    ) -> None:
+        """Read what an earlier process left; if `required`, a journal there must be.
+
+        `may_repeat`: output may be committed twice, as that after a checkpoint that was lost.
+        """
         if self._folder is None:
             return
         names = self._folder.names()
@@ -71,7 +76,7 @@ class CommitJournal:
                 self._recall_entry(self._folder, name, last_committed)
         self._has_all = required or _SETTLED in names
         if last_committed is not None and self._has_all:
-            self._require_all(last_committed)
+            self._require_all(last_committed, may_repeat)
 
     def _recall_entry(self, folder: Folder, name: str, last_committed: int | None) -> None:
         batch_id = int(name.removeprefix(_PREFIX))
@@ -84,12 +89,18 @@ class CommitJournal:
             _LOG.warning("%s; what micro-batch %d prepared stays as it is", error.message, batch_id)
             folder.delete(name)
 
-    def _require_all(self, last_committed: int) -> None:
+    def _require_all(self, last_committed: int, may_repeat: bool) -> None:
         assert self._folder is not None
         try:
             settled = self._last_settled = int(_opened(self._folder, _SETTLED))
         except FileNotFoundError:
             raise _damaged(self._folder, f"{_SETTLED} is missing") from None
+        if settled > last_committed and not may_repeat:
+            raise _damaged(
+                self._folder,
+                f"output of checkpoint {settled} is committed, but the last checkpoint "
+                f"is {last_committed}",
+            )
         for batch_id in range(settled + 1, last_committed + 1):
             if batch_id not in self._entries:
                 raise _damaged(self._folder, f"{_name(batch_id)} is missing")
@@ -100,10 +111,6 @@ class CommitJournal:
 
     def prepared(self, batch_id: int) -> Committables:
         return self._entries[batch_id]
-
-    def is_settled(self, batch_id: int) -> bool:
-        """Whether the output of a micro-batch is committed, so that it must not be once more."""
-        return batch_id <= self._last_settled
 
     def settle(self, batch_id: int) -> None:
         """Forget an entry whose output is committed."""

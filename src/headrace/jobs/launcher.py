@@ -152,7 +152,7 @@ def _launched_in(
     first = opened(recovery.path)
     results = JobResults(
         first.plan, on_collect, journal=CommitJournal(folder.journal),
-        may_lose_output=recovery.allow_non_restored,
+        may_lose_output=recovery.allow_non_restored, may_repeat_output=settings.stream.fall_back,
     )  # fmt: skip
     job_run = StreamJob(
         spark, first, lambda: opened(None), results, settings.stream, folder, records

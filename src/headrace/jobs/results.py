@@ -59,12 +59,13 @@ class JobResults:
     def __init__(
         self, plan: PhysicalPlan, on_collect: Mapping[int, CollectListener] | None = None,
         print_line: Callable[[str], None] | None = None, journal: CommitJournal | None = None,
-        *, may_lose_output: bool = False,
+        *, may_lose_output: bool = False, may_repeat_output: bool = False,
     ):  # fmt: skip
         self._plan = plan
         self._print = print_line or _print_line
         self._hand_over = self._listeners(on_collect or {})
         self._may_lose = may_lose_output
+        self._may_repeat = may_repeat_output
         self.commits = self._commits(plan, journal or CommitJournal(None))
         self._written: list[Any] = []
         self._counts: dict[tuple[int, int], Counts] = {}
@@ -90,7 +91,13 @@ class JobResults:
             print(line, file=sys.stderr, flush=True)
 
     def _commits(self, plan: PhysicalPlan, journal: CommitJournal) -> SinkCommits:
-        return SinkCommits(plan, journal, self._hand_over, may_lose=self._may_lose)
+        return SinkCommits(
+            plan,
+            journal,
+            self._hand_over,
+            may_lose=self._may_lose,
+            may_repeat=self._may_repeat,
+        )
 
     def begin_anew(self, plan: PhysicalPlan, journal: CommitJournal) -> None:
         """The job goes on in another run, whose micro-batches and output are numbered anew."""

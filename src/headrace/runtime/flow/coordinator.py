@@ -72,6 +72,7 @@ class Coordinator:
         self._last_begun: float | None = None
         self._last_completed: float | None = None
         self._failures = 0
+        self._stops = False
 
     @property
     def running(self) -> bool:
@@ -112,7 +113,12 @@ class Coordinator:
     def may_trigger(self) -> bool:
         """Whether another checkpoint may be begun now."""
         reading = self._sources - self._ended.keys()
-        return self.running and bool(reading) and len(self._pending) < self._settings.at_most
+        has_room = len(self._pending) < self._settings.at_most
+        return self.running and bool(reading) and has_room and not self._stops
+
+    def stop(self) -> None:
+        """No checkpoint follows the one that was begun last: the job stops with it."""
+        self._stops = True
 
     def _trigger_at(self, now: float) -> float:
         assert self._settings.interval is not None

@@ -106,8 +106,11 @@ class Ledger:
         listener: Listener,
         send: Callable[[TaskId, Any], None],
         begun_with: Savepoint | None = None,
+        *,
+        first: int | None = None,
     ):
-        """`begun_with`: what a job without a checkpoint of its own begins with."""
+        """`begun_with`: what a job without a checkpoint of its own begins with. `first`: the number
+        of its first checkpoint, if others have gone lost after the one it goes on from."""
         self.plan = plan
         self.tasks = tasks_of(plan)
         self._attempt = attempt
@@ -116,8 +119,8 @@ class Ledger:
         self._listener = listener
         self._send = send
         self._begun_with = begun_with if restored is None else None
-        next_number = 1 if restored is None else restored.number + 1
-        self.coordinator = Coordinator(self.tasks, settings, next_number=next_number)
+        follows = 1 if restored is None else restored.number + 1
+        self.coordinator = Coordinator(self.tasks, settings, next_number=first or follows)
         self.ended = False
 
     @property
@@ -204,8 +207,12 @@ class Master(Ledger):
         listener: Listener,
         send: Callable[[TaskId, Any], None],
         begun_with: Savepoint | None = None,
+        *,
+        first: int | None = None,
     ):
-        super().__init__(plan, attempt, restored, settings, store, listener, send, begun_with)
+        super().__init__(
+            plan, attempt, restored, settings, store, listener, send, begun_with, first=first
+        )
         self._alignment = settings.alignment
         self._has_union_state = False
         self._begun_at = self._saved_positions()
@@ -234,6 +241,8 @@ class Master(Ledger):
         `is_exact`: for a savepoint, whatever way the job takes its other checkpoints.
         """
         number = self.coordinator.trigger(now)
+        if stops:
+            self.coordinator.stop()
         # Union state is dealt out anew at a start, and with it goes no record that was on its way.
         is_exact = is_exact or self._has_union_state
         self._listener.begun(number)

@@ -39,9 +39,13 @@ class Rounds(Ledger):
         send: Callable[[TaskId, Any], None],
         make_sources: MakeSources,
         begun_with: Savepoint | None = None,
+        *,
+        first: int | None = None,
     ):
         settings = CheckpointSettings()
-        super().__init__(plan, attempt, restored, settings, store, listener, send, begun_with)
+        super().__init__(
+            plan, attempt, restored, settings, store, listener, send, begun_with, first=first
+        )
         self.sources = make_sources(self._saved_positions())
         self.wake_at: int | None = None
         """When a round is due even if no source has anything new."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
-from headrace.errors import HeadraceError, JobFailed
+from headrace.errors import CorruptState, HeadraceError, JobFailed
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings
@@ -23,7 +23,12 @@ from headrace.runtime.flow.master import Ledger
 from headrace.runtime.flow.messages import DriverItem, Failed, TaskId
 from headrace.spark.failures import from_spark
 from headrace.spark.flow.channel import HUNG_UP, Server
-from headrace.spark.flow.checkpoint_files import STATE, CheckpointFiles, begin_attempt
+from headrace.spark.flow.checkpoint_files import (
+    STATE,
+    CheckpointFiles,
+    begin_attempt,
+    next_number,
+)
 from headrace.spark.flow.frame_rounds import local_path
 from headrace.spark.flow.state_files import FileClerk
 from headrace.spark.job_folder import JobFolder
@@ -116,6 +121,8 @@ class Attempt(ABC):
         self.store = job.folder.run
         """Where its checkpoints are; the folder may be in another run by the time they are read."""
         follows = None if before is None or before.store.uri != self.store.uri else before.number
+        self.first = next_number(self.store)
+        """The number of its first checkpoint."""
         number, restored = begin_attempt(self.store, follows, fall_back=job.settings.fall_back)
         self.number: int = number
         self.restored = restored
@@ -164,7 +171,7 @@ class Attempt(ABC):
         if isinstance(message, Wanted):
             self._wanted.append(message)
         elif isinstance(message, Failed):
-            self._failure = from_spark(Exception(message.text))
+            self._failure = self._located(from_spark(Exception(message.text)))
         elif message is HUNG_UP:
             self._failure = self._why_lost(task)
         elif message is not None:
@@ -173,6 +180,12 @@ class Attempt(ABC):
             if self.ledger.last != before:
                 with self._progressed:
                     self._progressed.notify_all()
+
+    def _located(self, error: HeadraceError) -> HeadraceError:
+        """Tasks know the names of files, not where these are."""
+        if not isinstance(error, CorruptState):
+            return error
+        return CorruptState(f"{error.message} (in {self.store.uri})", hint=error.hint)
 
     @abstractmethod
     def _why_lost(self, lost: TaskId) -> HeadraceError | None:

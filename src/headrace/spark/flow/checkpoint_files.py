@@ -150,6 +150,13 @@ def last_checkpoint(run: FileStore) -> Checkpoint | None:
     return None if name is None else _read(run, name)
 
 
+def next_number(run: FileStore) -> int:
+    """A number that no checkpoint has, not even one that was fallen back from: output is named by
+    it."""
+    numbers = [name.partition("-")[0] for name in run.names(CHECKPOINTS)]
+    return max((int(number) for number in numbers if number.isdigit()), default=0) + 1
+
+
 def _last_whole(run: FileStore) -> Checkpoint | None:
     """The last checkpoint of which nothing is damaged, if that is one of the last attempt's."""
     name = last_checkpoint_name(run)

@@ -84,12 +84,14 @@ class RoundRun(Attempt):
             self.server.send,
             self._make_sources,
             begun_with(job.start, plan, self.restored),
+            first=self.first,
         )
         target = target_seconds(settings.target_batch_ms, settings.interval_ms, plan.bounded)
         counted = [source.vertex.id for source in self.ledger.sources if source.counts_records]
         self.admission = Admission(counted, target, settings.max_records_per_batch)
         self._drains = False
-        self._stops_reading = False
+        self._stops = False
+        """Whether the job stops with the checkpoint that was begun last."""
         self._lowered: tuple[list[TaskId], DataFrame] | None = None
 
     def _make_sources(self, saved: Mapping[str, dict[str, Any]]) -> list[RoundSource]:
@@ -141,6 +143,9 @@ class RoundRun(Attempt):
         """Look at the sources until a round is due; False: the attempt is over."""
         pause, idle_at = _POLL_S, time.monotonic() + _IDLE_EVERY
         while self._goes_on:
+            if self._stops:  # what timers would do now is no part of the savepoint
+                self._take_in(*self._inbox.get())
+                continue
             wake = self.ledger.wake_at
             if self._wanted or self._drains or (wake is not None and wake <= wall_clock()):
                 return True
@@ -156,8 +161,6 @@ class RoundRun(Attempt):
         return False
 
     def _has_news(self) -> bool:
-        if self._stops_reading:
-            return False
         ahead = self._aligner.ahead()
         # All of them are asked: what one has does not keep another from taking its own in.
         news = [
@@ -171,7 +174,7 @@ class RoundRun(Attempt):
         if self._drains:
             for source in self.ledger.sources:
                 source.drain()
-        if self._stops_reading or self._pace.holds_back():
+        if self._stops or self._pace.holds_back():
             return portions
         ahead = self._aligner.ahead()
         for source in self.ledger.sources:
@@ -188,7 +191,7 @@ class RoundRun(Attempt):
         began = time.monotonic()
         wanted = list(self._wanted)
         self._wanted.clear()
-        self._stops_reading = self._stops_reading or any(each.stops for each in wanted)
+        self._stops = self._stops or any(each.stops for each in wanted)
         portions = self._hand_over()
         if any(each.stays for each in wanted):
             self.files.want(self.ledger.coordinator.next_number)

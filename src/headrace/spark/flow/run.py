@@ -61,6 +61,7 @@ class FlowRun(Attempt):
             job.listener,
             self.server.send,
             begun_with(job.start, plan, self.restored),
+            first=self.first,
         )
 
     def run(self) -> None:
