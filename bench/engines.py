@@ -76,13 +76,16 @@ _AS_STREAM = {
 }
 
 
-def headrace(*, stream: bool = False) -> Engine:
-    """headrace; with `stream`, a bounded job runs as a Spark stream, one file a micro-batch."""
+def headrace(*, stream: bool = False, real_time: bool = False) -> Engine:
+    """headrace; with `stream`, a bounded job runs as a stream, one file a micro-batch or, in
+    `real_time`, as fast as it goes."""
     python = os.environ.get("HEADRACE_PYTHON", sys.executable)
+    name = "headrace stream" if stream else "headrace"
+    mode = {"HEADRACE_STREAM_MODE": "real-time" if real_time else "micro-batch"}
     return Engine(
-        name="headrace stream" if stream else "headrace",
+        name=f"{name}, real time" if real_time else name,
         command=(python, "-m", "headrace", "run"),
-        variables=_AS_STREAM if stream else {},
+        variables={**_AS_STREAM, **mode} if stream else {},
         set_up="set HEADRACE_PYTHON to an interpreter that has headrace",
     )
 
