@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import time
@@ -20,7 +21,8 @@ from headrace.spark.session import get_session
 @pytest.fixture(scope="session", autouse=True)
 def spark() -> Iterator[SparkSession]:
     """The session every job of these tests runs beside: starting Spark is dear."""
-    session = get_session()
+    in_real_time = os.environ["HEADRACE_STREAM_MODE"] == "real-time"
+    session = get_session(slots=24 if in_real_time else 0)
     yield session
     session.stop()
 

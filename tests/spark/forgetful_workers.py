@@ -1,7 +1,7 @@
 """Worker processes that keep nothing between micro-batches.
 
-A worker keeps the state of its slots and reads from Spark's state store only what it missed. Where
-it forgets them, every micro-batch begins with state as a new process would find it.
+A worker keeps the tasks of its slots and reads only the files it has missed. Where it forgets them,
+every micro-batch begins with state as a new process would find it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from headrace.spark import processor
+from headrace.spark.flow import round_worker
 
 
 class Forgetful:
@@ -29,9 +29,9 @@ class Forgetful:
 
     def open_in_worker(self) -> None:
         """To be called by a function of the job when it is opened."""
-        kept = processor._REPLICAS
+        kept = round_worker._KEPT
         if not isinstance(kept, _NothingKept) or kept.mark != self._mark:
-            processor._REPLICAS = _NothingKept(self._mark, kept)
+            round_worker._KEPT = _NothingKept(self._mark, kept)
 
 
 class _NothingKept(dict[Any, Any]):
@@ -41,11 +41,11 @@ class _NothingKept(dict[Any, Any]):
         super().__init__(kept)
         self.mark = mark
 
-    def __setitem__(self, slot: Any, replica: Any) -> None:
-        if not self.mark.exists():
-            super().__setitem__(slot, replica)
+    def __setitem__(self, place: Any, kept: Any) -> None:
+        _, task = place
+        if task.level == 0 or not self.mark.exists():
+            super().__setitem__(place, kept)
             return
-        _, task = replica
-        task.close()
+        kept.level.close()
         with self.mark.open("a") as counted:
             counted.write(".")

@@ -147,12 +147,12 @@ def check_output(folder: Path, batches: int) -> None:
     What a killed worker had staged in the database nobody knows of: it stays there, unseen.
     """
     wanted = expected(batches)
-    found = {name: _lines(folder / name) for name in ("rolled", "kept")}
+    found = {name: lines_in(folder / name) for name in ("rolled", "kept")}
     found["db"] = rows(folder / "db")
     for name, lines in found.items():
         assert lines == wanted, (name, "too many", lines - wanted, "missing", wanted - lines)
     counts: dict[str, list[int]] = {}
-    for line in _lines(folder / "tally").elements():
+    for line in lines_in(folder / "tally").elements():
         subtask, count, _ = line.split()
         counts.setdefault(subtask, []).append(int(count))
     for numbers in counts.values():
@@ -168,11 +168,11 @@ def check_nothing_wrong_yet(folder: Path, batches: int) -> None:
     """What a killed job has made visible is part of the result, and none of it is there twice."""
     wanted = expected(batches)
     for name in ("rolled", "kept"):
-        assert not _lines(folder / name) - wanted, name
+        assert not lines_in(folder / name) - wanted, name
     assert not rows(folder / "db") - wanted
 
 
-def _lines(folder: Path) -> Counter[str]:
+def lines_in(folder: Path) -> Counter[str]:
     return Counter(line for file in visible(folder) for line in file.read_text().splitlines())
 
 

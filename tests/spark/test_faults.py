@@ -55,6 +55,8 @@ def test_results_do_not_change(
     markers = tmp_path / "markers"
     markers.mkdir()
     disturb = Once(markers, times, kill_this_process)
+    env.configuration.set_string("restart-strategy.type", "fixed-delay")
+    env.configuration.set_string("restart-strategy.fixed-delay.delay", "0 s")
     totals = build(env, source, tmp_path / "out", disturb, at=120)
     found = Counter(totals.execute_and_collect())
     assert disturb.happened == times

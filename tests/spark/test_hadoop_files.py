@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-import uuid
-from collections import Counter
-from collections.abc import Callable
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.datastream import StreamExecutionEnvironment
 from headrace.spark.file_store import HadoopStore, file_store
-from tests.spark.conftest import wait_until
-from tests.spark.savepoint_jobs import every_state, expected, to_files
+from headrace.spark.flow.checkpoint_files import begin_attempt
+from tests.conftest import ROOT
+from tests.spark.hadoop_jobs import JOBS, mount
 
-LinesOf = Callable[[Path], Counter[str]]
+ASKED = [[150, 150], [250, 250], [300, 300], [350, 350]]
 
 
 @pytest.fixture
 def elsewhere(spark: SparkSession, tmp_path: Path) -> str:
-    """An address of Hadoop's view file system; what lies there is in a folder of the test."""
-    (tmp_path / "elsewhere").mkdir()
-    name = f"test-{uuid.uuid4().hex}"  # Hadoop remembers file systems by name
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
-    hadoop.set(f"fs.viewfs.mounttable.{name}.link./data", f"file://{tmp_path}/elsewhere")
-    return f"viewfs://{name}/data"
+    return mount(spark, tmp_path / "elsewhere")
 
 
-def test_small_files(spark: SparkSession, elsewhere: str, tmp_path: Path) -> None:
-    store = file_store(spark, f"{elsewhere}/files")
-    assert isinstance(store, HadoopStore)
+@pytest.fixture
+def store(spark: SparkSession, elsewhere: str) -> HadoopStore:
+    found = file_store(spark, f"{elsewhere}/files")
+    assert isinstance(found, HadoopStore)
+    return found
+
+
+def test_small_files(store: HadoopStore, tmp_path: Path) -> None:
     assert store.names() == []
     assert not store.exists("a")
     store.write("a", b"one")
@@ -38,33 +40,91 @@ def test_small_files(spark: SparkSession, elsewhere: str, tmp_path: Path) -> Non
     store.child("below").write("b", b"")
     assert store.read("a") == (tmp_path / "elsewhere/files/a").read_bytes() == b"two"
     assert store.names() == ["a", "below"]
-    assert store.size("a") == 3
+    assert store.names("a") == []
+    assert store.sizes("") == {"a": 3}
     with pytest.raises(FileNotFoundError):
         store.read("c")
     store.delete()
     assert not store.exists()
 
 
+def test_large_files_in_pieces(store: HadoopStore, tmp_path: Path) -> None:
+    pieces = [bytes([number]) * size for number, size in enumerate((100_000, 1, 70_000))]
+    file = store.begin("large")
+    for piece in pieces:
+        file.add(piece)
+    assert not store.exists("large")
+    file.finish()
+    file.discard()
+    whole = b"".join(pieces)
+    assert store.read("large") == whole
+    assert store.read_part("large", 90_000, 50_000) == whole[90_000:140_000]
+    assert store.read_part("large", len(whole) - 10, 50_000) == whole[-10:]
+    assert store.read_part("large", len(whole), 10) == b""
+    given_up = store.begin("never")
+    given_up.add(b"x")
+    given_up.discard()
+    assert store.names() == ["large"]
+
+
+def test_a_number_is_given_to_one_driver(store: HadoopStore) -> None:
+    assert store.claim("claims/1")
+    assert not store.claim("claims/1")
+    assert [begin_attempt(store)[0] for _ in range(2)] == [2, 3]
+
+
+def run_jobs(folder: Path, mode: str, *jobs: str) -> dict[str, Any]:
+    """What came of jobs, in a program of their own: it needs more slots than other tests."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.spark.hadoop_jobs", str(folder), *jobs], cwd=ROOT,
+        text=True, capture_output=True, timeout=600, check=False,
+        env={**os.environ, "HEADRACE_STREAM_MODE": mode},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    return {job: json.loads((folder / f"{job}.json").read_text()) for job in jobs}
+
+
 @pytest.mark.slow
-def test_a_job_is_saved_and_rescaled(elsewhere: str, tmp_path: Path, lines_of: LinesOf) -> None:
-    valve, out = tmp_path / "valve", tmp_path / "out"
-    path = ""
-    for parallelism, limit, folder in [(2, 150, "first"), (3, 250, "first"), (1, 300, "second")]:
-        env = StreamExecutionEnvironment.get_execution_environment()
-        env.configuration.set_string("execution.checkpointing.dir", f"{elsewhere}/{folder}")
-        if folder == "second":
-            env.configuration.set_string("execution.state-recovery.path", path)
-        env.set_parallelism(parallelism)
-        env.enable_checkpointing(50)
-        valve.write_text(str(limit))
-        to_files(every_state(env, valve), out)
-        client = env.execute_async()
-        wait_until(lambda wanted=limit: lines(out, lines_of).total() >= wanted)
-        path = client.stop_with_savepoint(False, f"{elsewhere}/savepoints").result(120)
-        client.get_job_execution_result().result(60)
-        assert path.startswith(f"{elsewhere}/savepoints/")
-    assert lines(out, lines_of) == Counter(expected(300))
+@pytest.mark.timeout(700)
+def test_a_job_is_saved_and_rescaled_in_micro_batches(tmp_path: Path) -> None:
+    found = run_jobs(tmp_path, "micro-batch", "rescaled")["rescaled"]
+    assert found["attempts"] == 0
+    assert found["exact"]
+    assert found["asked"] == ASKED
 
 
-def lines(folder: Path, lines_of: LinesOf) -> Counter[str]:
-    return Counter({line: n for line, n in lines_of(folder).items() if " at " not in line})
+@pytest.fixture(scope="module")
+def in_real_time(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return run_jobs(tmp_path_factory.mktemp("hadoop"), "real-time", *JOBS)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(700)
+def test_a_job_is_saved_and_rescaled_in_real_time(in_real_time: dict[str, Any]) -> None:
+    found = in_real_time["rescaled"]
+    assert found["attempts"] == 2  # one in the last run of either folder
+    assert found["exact"]
+    assert found["asked"] == ASKED
+    assert "/savepoints/savepoint-" in found["path"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(700)
+def test_a_job_goes_on_after_failures_in_real_time(in_real_time: dict[str, Any]) -> None:
+    found = in_real_time["restarted"]
+    assert found["attempts"] == 3
+    failed, killed = found["failures"]
+    assert "once only" in failed
+    assert "worker" in killed
+    assert found["exact"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(700)
+def test_what_cannot_be_written_ends_the_attempt(in_real_time: dict[str, Any]) -> None:
+    found = in_real_time["unwritable"]
+    assert "state of the job cannot be written to viewfs://" in found["error"]
+    assert "is not a directory" in found["error"]
+    assert "Is there space" in found["error"]
+    assert found["attempts"] >= 3
+    assert found["exact"]

@@ -28,7 +28,6 @@ from tests.spark.kill_jobs import (
 )
 
 FULL = os.environ.get("HEADRACE_KILL_MATRIX") == "full"
-Point = tuple[str, int]
 IN_WORKERS = (
     "barrier-injected",
     "barrier-aligned",
@@ -46,13 +45,11 @@ class Mode:
 
     batches: int
     environ: dict[str, str]
-    apart: int
-    """Checkpoints between two kills: in real time the job does not wait for them."""
 
 
-MICRO_BATCH = Mode(14, {"HEADRACE_STREAM_MODE": "micro-batch"}, 1)
-REAL_TIME = Mode(100, {"HEADRACE_STREAM_MODE": "real-time", "KILL_JOBS_PAUSE": "0.04"}, 3)
-"""Slow enough to take twenty checkpoints of 50 ms."""
+MICRO_BATCH = Mode(14, {"HEADRACE_STREAM_MODE": "micro-batch"})
+REAL_TIME = Mode(100, {"HEADRACE_STREAM_MODE": "real-time", "KILL_JOBS_PAUSE": "0.04"})
+"""Slow enough for some checkpoints in each of its lives."""
 OVERTAKING = Mode(
     100,
     {
@@ -61,49 +58,50 @@ OVERTAKING = Mode(
         "KILL_JOBS_PAUSE": "0.02",
         "KILL_JOBS_OPTIONS": "execution.checkpointing.unaligned.enabled=true",
     },
-    3,
 )
 """Too slow for its sources."""
-
-
-def later_and_later(steps: Iterable[str], mode: Mode, first: int = 2) -> list[Point]:
-    """Each step at a checkpoint of its own."""
-    return [(step, first + number * mode.apart) for number, step in enumerate(steps)]
-
-
 ALIGNED = tuple(step for step in STEPS if step != "barrier-overtakes")
-IN_THE_FIRST = [(step, 1) for step in ALIGNED[: ALIGNED.index("metadata.after") : 2]]
-"""Steps after which there is no checkpoint yet: the job begins again from nothing."""
-CHAINS = {
-    "micro-batch, the first": (MICRO_BATCH, [*IN_THE_FIRST, ("metadata.after", 1)]),
-    "micro-batch, later": (
-        MICRO_BATCH,
-        later_and_later([*ALIGNED[1 : ALIGNED.index("metadata.before") : 2], *ALIGNED[-5:]],
-                        MICRO_BATCH),
-    ),
+BEFORE = ALIGNED[: ALIGNED.index("metadata.after")]
+"""Steps after which there is no checkpoint yet."""
+CHAINS: dict[str, tuple[Mode, int, list[str]]] = {
+    "micro-batch, the first": (MICRO_BATCH, 1, [*BEFORE[::2], "metadata.after"]),
+    "micro-batch, later": (MICRO_BATCH, 2, [*BEFORE[1::2], *ALIGNED[-5:]]),
     "real time": (
         REAL_TIME,
-        later_and_later(
-            ["barrier-injected", "barrier-aligned", "snapshot-taken", "state-files.after",
-             "metadata.before", "metadata.after", "sink-commit.before"],
-            REAL_TIME,
-        ),
+        2,
+        [
+            "barrier-injected",
+            "barrier-aligned",
+            "snapshot-taken",
+            "state-files.after",
+            "metadata.before",
+            "metadata.after",
+            "sink-commit.before",
+        ],
     ),
     "overtaking": (
         OVERTAKING,
-        later_and_later(
-            ["barrier-overtakes", "snapshot-taken", "state-files.before", "metadata.before",
-             "metadata.after"],
-            OVERTAKING,
-            3,
-        ),
+        2,
+        [
+            "barrier-overtakes",
+            "snapshot-taken",
+            "state-files.before",
+            "metadata.before",
+            "metadata.after",
+        ],
     ),
-}  # fmt: skip
+}
+"""The mode, how many checkpoints after the last one the job is killed, and at which steps."""
 
 
-def kill_at(folder: Path, point: Point, mode: Mode) -> None:
-    """One life of the job that ends at the point."""
-    step, number = point
+def last_checkpoint(folder: Path) -> int:
+    """The last complete checkpoint of a job that is not running; 0 if there is none."""
+    found = folder.glob("checkpoints/job-1/run-*/checkpoints/*")
+    return max((int(path.name.partition("-")[0]) for path in found), default=0)
+
+
+def kill_at(folder: Path, step: str, number: int, mode: Mode) -> None:
+    """One life of the job that ends at a step of a checkpoint."""
     ended = run(
         folder,
         mode.batches,
@@ -111,15 +109,16 @@ def kill_at(folder: Path, point: Point, mode: Mode) -> None:
         HEADRACE_CRASH_AT=f"{step}@{number}",
         HEADRACE_CRASH_MARK=str(folder / f"died-{len(list(folder.glob('died-*')))}"),
     )
+    point = step, number
     assert ended.returncode == -signal.SIGKILL, (point, ended.stdout, ended.stderr[-3000:])
     check_nothing_wrong_yet(folder, mode.batches)
 
 
-def chain(folder: Path, points: Iterable[Point], mode: Mode) -> None:
-    """Kill one job at all the points in turn; then it must come to its end."""
+def chain(folder: Path, steps: Iterable[str], mode: Mode, after: int) -> None:
+    """Kill one job at all the steps in turn; then it must come to its end."""
     prepared(folder)
-    for point in points:
-        kill_at(folder, point, mode)
+    for step in steps:
+        kill_at(folder, step, last_checkpoint(folder) + after, mode)
     last = run(folder, mode.batches, **mode.environ)
     assert last.stdout.endswith("finished\n"), last.stderr[-3000:]
     check_output(folder, mode.batches)
@@ -129,8 +128,8 @@ def chain(folder: Path, points: Iterable[Point], mode: Mode) -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", CHAINS)
 def test_killed_at_every_step(tmp_path: Path, name: str) -> None:
-    mode, points = CHAINS[name]
-    chain(tmp_path / "job", points, mode)
+    mode, after, steps = CHAINS[name]
+    chain(tmp_path / "job", steps, mode, after)
     made = calls(tmp_path / "job")
     assert made["recover and commit"]
     assert made["recover and abort"]
@@ -138,7 +137,7 @@ def test_killed_at_every_step(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.slow
 def test_every_step_has_its_point() -> None:
-    assert {step for _, points in CHAINS.values() for step, _ in points} == set(STEPS)
+    assert {step for _, _, steps in CHAINS.values() for step in steps} == set(STEPS)
 
 
 @pytest.mark.slow
@@ -146,7 +145,7 @@ def test_every_step_has_its_point() -> None:
 @pytest.mark.parametrize("mode", [MICRO_BATCH, REAL_TIME], ids=["micro-batch", "real time"])
 def test_only_the_worker_that_comes_by(tmp_path: Path, mode: Mode) -> None:
     """The job notices that a worker is gone, and goes on from its last checkpoint."""
-    points = later_and_later(IN_WORKERS, mode)
+    points = [(step, number) for number, step in enumerate(IN_WORKERS, start=2)]
     folder = prepared(tmp_path / "job")
     ended = run(
         folder,
@@ -214,4 +213,4 @@ def _send(session: int, what: signal.Signals) -> None:
 @pytest.mark.parametrize("number", [1, 3, 5])
 @pytest.mark.parametrize("step", ALIGNED)
 def test_one_kill(tmp_path: Path, step: str, number: int) -> None:
-    chain(tmp_path / "job", [(step, number)], MICRO_BATCH)
+    chain(tmp_path / "job", [step], MICRO_BATCH, number)

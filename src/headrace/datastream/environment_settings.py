@@ -214,7 +214,7 @@ class SettingsMixin:
         return self.get_buffer_timeout() if is_set else None
 
     def _stream_mode(self) -> str:
-        asked = os.environ.get(_MODE_VARIABLE) or MICRO_BATCH
+        asked = os.environ.get(_MODE_VARIABLE) or AUTO
         mode = self.configuration.get_string(_MODE, asked)
         if mode not in (AUTO, REAL_TIME, MICRO_BATCH):
             raise InvalidArgument(

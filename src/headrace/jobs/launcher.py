@@ -88,10 +88,10 @@ def _with_mode(plan: PhysicalPlan, settings: JobSettings) -> JobSettings:
         return settings
     flowing = with_local_files(plan, None)
     if is_planning_only():
-        mode = MICRO_BATCH if why_not_by_plan(flowing, stream) else REAL_TIME
+        mode = MICRO_BATCH if plan.bounded or why_not_by_plan(flowing) else REAL_TIME
     else:
         slots = _slots(flowing)
-        mode = choose_mode(flowing, stream, lambda: get_session(settings.spark, slots=slots))
+        mode = choose_mode(flowing, lambda: get_session(settings.spark, slots=slots))
     return replace(settings, stream=replace(stream, mode=mode))
 
 

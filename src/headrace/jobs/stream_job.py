@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -240,19 +241,23 @@ class StreamJob:
 
     def query_key(self, uid: str, name: str, key: Any) -> Any:
         """What a state holds for a key, as of the last checkpoint."""
-        self._require_checkpoint()
-        return query_key(self._spark, self._folder.run, uid, name, key)
+        with self._last_checkpoint() as held:
+            return query_key(self._spark, self._folder.run, uid, name, key, held)
 
     def state(self, uid: str, name: str) -> Any:
         """All rows of a state, as of the last checkpoint."""
-        self._require_checkpoint()
-        return state_frame(self._spark, self._folder.run, uid, name)
+        with self._last_checkpoint() as held:
+            return state_frame(self._spark, self._folder.run, uid, name, held)
 
-    def _require_checkpoint(self) -> None:
+    @contextmanager
+    def _last_checkpoint(self) -> Iterator[int | None]:
+        """The number of a checkpoint that stays meanwhile; None if there is none."""
         attempt = self._running()
         only_asked_for = self._settings.checkpoints.interval is None
         if attempt.last is None or only_asked_for:
             attempt.checkpoint(_SAVED_WITHIN)
+        with attempt.files.hold_last() as held:
+            yield held
 
     def _wait_for_end(self) -> Attempt:
         """The attempt that has seen the end; one that fails meanwhile is followed by another."""

@@ -8,20 +8,21 @@ from collections.abc import Callable
 from headrace.core.source import SplitSpec
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.flow.sources import with_splits
-from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME, StreamSettings, driver_host
+from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME, driver_host
 from headrace.spark.flow.run import slots_needed
 from headrace.spark.flow.self_test import why_not_real_time
 from headrace.spark.session import Session, task_slots
 
 
-def choose_mode(
-    plan: PhysicalPlan, settings: StreamSettings, session: Callable[[], Session]
-) -> str:
+def choose_mode(plan: PhysicalPlan, session: Callable[[], Session]) -> str:
     """The best mode that can be had, with a line that says why.
 
-    `session` gives Spark, with as many slots as real time needs if they can be had.
+    `session` gives Spark, with as many slots as real time needs if they can be had. Nothing is said
+    of a job whose sources end: it is done soonest in micro-batches.
     """
-    why_not = why_not_by_plan(plan, settings) or _why_not_by_spark(session(), plan)
+    if plan.bounded:
+        return MICRO_BATCH
+    why_not = why_not_by_plan(plan) or _why_not_by_spark(session(), plan)
     if why_not is None:
         _say("in real time: its sources and its checkpoints can flow, and Spark has the slots")
         return REAL_TIME
@@ -29,14 +30,11 @@ def choose_mode(
     return MICRO_BATCH
 
 
-def why_not_by_plan(plan: PhysicalPlan, settings: StreamSettings) -> str | None:
+def why_not_by_plan(plan: PhysicalPlan) -> str | None:
     """What about a job cannot run in real time; None if everything can."""
     for vertex in with_splits(plan).sources:
         if not isinstance(vertex.source, SplitSpec):
             return f"{vertex.name!r} is read by Spark, which has no real time for it"
-    folder = settings.checkpoint_dir or ""
-    if "://" in folder.removeprefix("file://"):
-        return f"its checkpoints are in {folder}, and only mounted folders can be written to"
     return None
 
 

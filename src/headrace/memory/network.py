@@ -216,6 +216,7 @@ class _Member:
         elif self._splits is not None:
             self._is_dry = False
             if isinstance(message, Assign):
+                self._task.task.awaits_splits = False
                 for known in self._splits.assign(message.splits):
                     self._feed(known)
             elif isinstance(message, NoMoreSplits):
@@ -231,6 +232,7 @@ class _Member:
             spec = level.plan.vertices[network.sources[self._id.number][0]].source
             assert isinstance(spec, SplitSpec)
             self._splits = Splits(spec.source)
+            level.awaits_splits = True
         self._task = begin_task(
             self._id, level, begin, self, items, read=network.disk.files.__getitem__,
             tasks_of=Counter(vertex for vertex, _ in network.sources.values()),

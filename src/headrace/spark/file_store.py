@@ -6,12 +6,31 @@ import os
 import shutil
 import uuid
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
+from headrace.spark.jvm_bytes import read_bytes, write_bytes
+
 _TRIES = 3
+
+
+class NewFile(ABC):
+    """A file that is written piece by piece, and that nobody sees before it is finished."""
+
+    @abstractmethod
+    def add(self, piece: bytes) -> None: ...
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Make it durable, and show it in place of what was there before."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Remove what is left of it if it was not finished."""
 
 
 class FileStore(ABC):
@@ -29,8 +48,27 @@ class FileStore(ABC):
         """Raises FileNotFoundError if there is no such file."""
 
     @abstractmethod
+    def read_part(self, name: str, start: int, size: int) -> bytes:
+        """So many bytes of a file from some place on; fewer where it ends."""
+
+    @abstractmethod
+    def begin(self, name: str) -> NewFile: ...
+
     def write(self, name: str, content: bytes) -> None:
         """Make the file hold this; whoever reads it sees all of it or what was there before."""
+        file = self.begin(name)
+        try:
+            file.add(content)
+            file.finish()
+        finally:
+            file.discard()
+
+    @abstractmethod
+    def claim(self, name: str) -> bool:
+        """Make an empty file; False if it is there already.
+
+        Of several who try at the same time one succeeds, if the file system can tell them apart.
+        """
 
     @abstractmethod
     def exists(self, name: str = "") -> bool: ...
@@ -40,7 +78,8 @@ class FileStore(ABC):
         """What is in a folder, in order of name; nothing if there is no such folder."""
 
     @abstractmethod
-    def size(self, name: str) -> int: ...
+    def sizes(self, folder: str) -> dict[str, int]:
+        """How long each file in a folder is, by name; nothing if there is no such folder."""
 
     @abstractmethod
     def delete(self, name: str = "") -> None:
@@ -60,19 +99,23 @@ class LocalStore(FileStore):
     def read(self, name: str) -> bytes:
         return (self.path / name).read_bytes()
 
-    def write(self, name: str, content: bytes) -> None:
+    def read_part(self, name: str, start: int, size: int) -> bytes:
+        with (self.path / name).open("rb") as file:
+            file.seek(start)
+            return file.read(size)
+
+    def begin(self, name: str) -> NewFile:
+        return _LocalFile(self.path / name)
+
+    def claim(self, name: str) -> bool:
         target = self.path / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
         try:
-            with unfinished.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(target)
-            _sync_folder(target.parent)
-        finally:
-            unfinished.unlink(missing_ok=True)
+            target.open("xb").close()
+        except FileExistsError:
+            return False
+        _sync_folder(target.parent)
+        return True
 
     def exists(self, name: str = "") -> bool:
         return (self.path / name).exists()
@@ -81,8 +124,11 @@ class LocalStore(FileStore):
         place = self.path / folder
         return sorted(entry.name for entry in place.iterdir()) if place.is_dir() else []
 
-    def size(self, name: str) -> int:
-        return (self.path / name).stat().st_size
+    def sizes(self, folder: str) -> dict[str, int]:
+        place = self.path / folder
+        if not place.is_dir():
+            return {}
+        return {file.name: file.stat().st_size for file in place.iterdir() if file.is_file()}
 
     def delete(self, name: str = "") -> None:
         target = self.path / name
@@ -98,6 +144,29 @@ class LocalStore(FileStore):
                     return
                 if not tries_left:
                     raise
+
+
+class _LocalFile(NewFile):
+    def __init__(self, target: Path):
+        self._target = target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self._unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
+        self._file = self._unfinished.open("wb")
+
+    def add(self, piece: bytes) -> None:
+        self._file.write(piece)
+
+    def finish(self) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._unfinished.replace(self._target)
+        _sync_folder(self._target.parent)
+
+    def discard(self) -> None:
+        with suppress(OSError):  # what could not be written cannot be flushed
+            self._file.close()
+        self._unfinished.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:
@@ -127,58 +196,96 @@ class HadoopStore(FileStore):
         return self._hadoop.Path(f"{self.uri}/{name}" if name else self.uri)
 
     def _files(self) -> Any:
-        return self._path("").getFileSystem(self._configuration())
-
-    def _configuration(self) -> Any:
-        return self._spark._jsparkSession.sessionState().newHadoopConf()
+        return self._path("").getFileSystem(_configuration(self._spark))
 
     def child(self, name: str) -> HadoopStore:
         return HadoopStore(self._spark, f"{self.uri}/{name}")
 
     def read(self, name: str) -> bytes:
-        path = self._path(name)
-        files = self._files()
+        return self.read_part(name, 0)
+
+    def read_part(self, name: str, start: int, size: int | None = None) -> bytes:
+        path, files = self._path(name), self._files()
         if not files.exists(path):
             raise FileNotFoundError(f"{self.uri}/{name}")
+        left = max(0, int(files.getFileStatus(path).getLen()) - start)
         stream = files.open(path)
         try:
-            jvm: Any = self._spark._jvm
-            return bytes(jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+            stream.seek(start)
+            return read_bytes(self._spark, stream, left if size is None else min(left, size))
         finally:
             stream.close()
 
-    def write(self, name: str, content: bytes) -> None:
-        target = self._path(name)
-        files = self._files()
-        unfinished = self._hadoop.Path(
-            target.getParent(), f".{target.getName()}.{uuid.uuid4().hex[:8]}"
-        )
-        stream = files.create(unfinished, True)
+    def begin(self, name: str) -> NewFile:
+        return _HadoopFile(self._spark, self._files(), self._path(name))
+
+    def claim(self, name: str) -> bool:
+        path, files = self._path(name), self._files()
         try:
-            stream.write(bytearray(content))
-            stream.hsync()
-        finally:
-            stream.close()
-        gateway: Any = self._spark.sparkContext._gateway
-        overwrite = gateway.new_array(getattr(self._hadoop, "Options$Rename"), 1)
-        overwrite[0] = getattr(self._hadoop, "Options$Rename").OVERWRITE
-        context = self._hadoop.FileContext.getFileContext(target.toUri(), self._configuration())
-        context.rename(unfinished, target, overwrite)
+            files.create(path, False).close()
+        except Py4JJavaError:
+            if files.exists(path):
+                return False
+            raise
+        return True
 
     def exists(self, name: str = "") -> bool:
         return bool(self._files().exists(self._path(name)))
 
     def names(self, folder: str = "") -> list[str]:
-        files, path = self._files(), self._path(folder)
-        if not files.exists(path):
-            return []
-        return sorted(entry.getPath().getName() for entry in files.listStatus(path))
+        return sorted(entry.getPath().getName() for entry in self._listed(folder))
 
-    def size(self, name: str) -> int:
-        return int(self._files().getFileStatus(self._path(name)).getLen())
+    def sizes(self, folder: str) -> dict[str, int]:
+        return {
+            entry.getPath().getName(): int(entry.getLen())
+            for entry in self._listed(folder)
+            if entry.isFile()
+        }
+
+    def _listed(self, folder: str) -> Any:
+        files, path = self._files(), self._path(folder)
+        return files.listStatus(path) if files.isDirectory(path) else ()
 
     def delete(self, name: str = "") -> None:
         self._files().delete(self._path(name), True)
+
+
+class _HadoopFile(NewFile):
+    def __init__(self, spark: SparkSession, files: Any, target: Any):
+        self._spark, self._files, self._target = spark, files, target
+        jvm: Any = spark._jvm
+        self._hadoop = jvm.org.apache.hadoop.fs
+        name = f".{target.getName()}.{uuid.uuid4().hex[:8]}"
+        self._unfinished = self._hadoop.Path(target.getParent(), name)
+        self._stream = files.create(self._unfinished, True)
+        self._finished = False
+
+    def add(self, piece: bytes) -> None:
+        write_bytes(self._spark, self._stream, piece)
+
+    def finish(self) -> None:
+        self._stream.hsync()
+        self._stream.close()
+        gateway: Any = self._spark.sparkContext._gateway
+        kinds = getattr(self._hadoop, "Options$Rename")
+        overwrite = gateway.new_array(kinds, 1)
+        overwrite[0] = kinds.OVERWRITE
+        where = self._target.toUri()
+        context = self._hadoop.FileContext.getFileContext(where, _configuration(self._spark))
+        context.rename(self._unfinished, self._target, overwrite)
+        self._finished = True
+
+    def discard(self) -> None:
+        if not self._finished:
+            # Whatever it is now, it was told when the file was written.
+            with suppress(Py4JError):
+                self._stream.close()
+            with suppress(Py4JError):
+                self._files.delete(self._unfinished, False)
+
+
+def _configuration(spark: SparkSession) -> Any:
+    return spark._jsparkSession.sessionState().newHadoopConf()
 
 
 def file_store(spark: SparkSession, place: str) -> FileStore:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
@@ -35,9 +36,10 @@ _PAIR = Types.TUPLE([Types.INT(), Types.INT()])
 class Numbers(Source[Any]):
     """Splits of so many numbers each."""
 
-    def __init__(self, splits: int, size: int, *, counted: bool):
+    def __init__(self, splits: int, size: int, *, counted: bool, come_and_go: bool = False):
         self.shape = splits, size
         self.counted = counted
+        self.splits_end = come_and_go
 
     def boundedness(self) -> Boundedness:
         return Boundedness.BOUNDED
@@ -59,6 +61,9 @@ class _Enumerator(SplitEnumerator):
 
     def latest_position(self, split: Split, start: Any) -> Any:
         return min(start + 3, self._size)
+
+    def cuts(self, split: Split, start: Any, end: Any) -> list[Any]:
+        return list(range(start + 2, end, 2))
 
 
 class _Reader(SplitReader[Any]):
@@ -101,26 +106,44 @@ class _Writer(SinkWriter[Any]):
         """Nothing is open."""
 
 
-def counting(splits: int, size: int, *, counted: bool) -> PhysicalPlan:
+@dataclass(frozen=True)
+class Shape:
+    """What the job reads, and how."""
+
+    splits: int = 3
+    size: int = 17
+    counted: bool = True
+    come_and_go: bool = False
+    more: int = 0
+    """Numbers of another source, of one split."""
+
+
+def counting(shape: Shape, parallelism: int = 2) -> PhysicalPlan:
     """The plan of the job."""
     env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(2)
-    numbers = env.from_source(
-        Numbers(splits, size, counted=counted), WatermarkStrategy.no_watermarks(), "numbers",
-        type_info=Types.INT(),
-    )  # fmt: skip
+    env.set_parallelism(parallelism)
+    how = {"counted": shape.counted, "come_and_go": shape.come_and_go}
+    numbers = _read(env, Numbers(shape.splits, shape.size, **how), "numbers")
+    if shape.more:
+        numbers = numbers.union(_read(env, Numbers(1, shape.more, counted=True), "more"))
     once = numbers.key_by(lambda number: number).process(Count(), _PAIR).uid("once")
     twice = once.key_by(lambda pair: pair[0] % 2).process(Count(), _PAIR).uid("twice")
     once.sink_to(Kept()).uid("first")
     twice.sink_to(Kept()).uid("second")
-    return plan(env.builder.peek("counting", parallelism=2, max_parallelism=8))
+    return plan(env.builder.peek("counting", parallelism=parallelism, max_parallelism=8))
 
 
-def expected(splits: int, size: int) -> Counter[Any]:
+def _read(env: StreamExecutionEnvironment, source: Numbers, uid: str) -> Any:
+    no_time = WatermarkStrategy.no_watermarks()
+    return env.from_source(source, no_time, uid, type_info=Types.INT()).uid(uid)
+
+
+def expected(shape: Shape) -> Counter[Any]:
     """What comes out, whatever happens on the way."""
     numbers = Counter(
-        (part * 7 + number) % KEYS for part in range(splits) for number in range(size)
+        (part * 7 + number) % KEYS for part in range(shape.splits) for number in range(shape.size)
     )
+    numbers.update(number % KEYS for number in range(shape.more))
     halves: Counter[int] = Counter()
     for key, count in numbers.items():
         halves[key % 2] += count
@@ -128,6 +151,9 @@ def expected(splits: int, size: int) -> Counter[Any]:
     for uid, counts in (("first", numbers), ("second", halves)):
         found.update((uid, (key, n)) for key, count in counts.items() for n in range(1, count + 1))
     return found
+
+
+DEFAULT = Shape()
 
 
 class Outside:
@@ -164,22 +190,29 @@ class Outside:
         self._noted.clear()
 
 
-def simulate(
-    seed: int | random.Random, *, splits: int = 3, size: int = 17, counted: bool = True,
-    crashes: int = 2, alignment: Alignment = ALIGNED, room: int = 120,
-) -> Counter[Any]:  # fmt: skip
-    """Run the job in a random order of events, crash it now and then; what was shown in the end.
-
-    `room`: how many bytes may be on their way between two tasks.
-    """
+@contextmanager
+def little_room(room: int) -> Iterator[None]:
+    """Let no more than so many bytes be on their way between two tasks, in parcels of any size."""
     with (
         patch("headrace.runtime.flow.windows.FIRST_WINDOW", room),
         patch("headrace.runtime.flow.output.FIRST_WINDOW", room),
         patch.object(Windows, "_fitting", lambda self: room),
         patch.object(Outbox, "_LEAST_RECORDS", 1),
     ):
+        yield
+
+
+def simulate(
+    seed: int | random.Random, shape: Shape = DEFAULT, *,
+    crashes: int = 2, alignment: Alignment = ALIGNED, room: int = 120,
+) -> Counter[Any]:  # fmt: skip
+    """Run the job in a random order of events, crash it now and then; what was shown in the end.
+
+    `room`: how many bytes may be on their way between two tasks.
+    """
+    with little_room(room):
         chance = seed if isinstance(seed, random.Random) else random.Random(seed)
-        return _simulate(chance, counting(splits, size, counted=counted), crashes, alignment)
+        return _simulate(chance, counting(shape), crashes, alignment)
 
 
 def _simulate(
@@ -187,28 +220,39 @@ def _simulate(
 ) -> Counter[Any]:
     disk, outside = Disk(), Outside(physical)
     for _ in range(crashes):
-        network = _start(physical, disk, outside, alignment)
-        disk.on_save = lambda: _perhaps_die(chance)
-        with suppress(_Died):
-            for _ in range(chance.randrange(20, 1200)):
-                if network.master.ended:
-                    break
-                _step(network, chance)
+        flow_until_crash(physical, disk, outside, alignment, chance)
     disk.on_save = lambda: None
-    _start(physical, disk, outside, alignment).run_to_end()
+    start(physical, disk, outside, alignment).run_to_end()
     return Counter(outside.shown)
 
 
-class _Died(Exception):
+def flow_until_crash(
+    physical: PhysicalPlan,
+    disk: Disk,
+    outside: Outside,
+    alignment: Alignment,
+    chance: random.Random,
+) -> None:
+    """Run the job in real time for a while, and throw it away."""
+    network = start(physical, disk, outside, alignment)
+    disk.on_save = lambda: perhaps_die(chance)
+    with suppress(Died):
+        for _ in range(chance.randrange(20, 1200)):
+            if network.master.ended:
+                break
+            _step(network, chance)
+
+
+class Died(Exception):
     """The driver is gone while it saved a checkpoint."""
 
 
-def _perhaps_die(chance: random.Random) -> None:
+def perhaps_die(chance: random.Random) -> None:
     if chance.random() < 0.25:
-        raise _Died
+        raise Died
 
 
-def _start(physical: PhysicalPlan, disk: Disk, outside: Outside, alignment: Alignment) -> Network:
+def start(physical: PhysicalPlan, disk: Disk, outside: Outside, alignment: Alignment) -> Network:
     last = disk.last()
     outside.recover(None if last is None else last.number)
     patient = CheckpointSettings(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
+from zlib import crc32
 
 import pytest
 
@@ -52,7 +56,8 @@ def test_a_checkpoint_is_read_as_it_was_written(run):
     assert last_checkpoint(run) == read_checkpoint(run, 3) == written
 
 
-def test_what_an_earlier_start_writes_later_is_never_read(run):
+@pytest.mark.parametrize("fall_back", [False, True])
+def test_what_an_earlier_start_writes_later_is_never_read(run, fall_back):
     begin_attempt(run)
     old = files_of(run, 1)
     old.save(checkpoint(3, 1))
@@ -61,8 +66,10 @@ def test_what_an_earlier_start_writes_later_is_never_read(run):
     assert not old.is_current()
     old.save(checkpoint(4, 1))  # it had asked before it was stopped
     assert last_checkpoint(run).name == "3-1"
-    files_of(run, 2).save(checkpoint(4, 2))
-    assert last_checkpoint(run).name == "4-2"
+    number, began_with = begin_attempt(run, fall_back=fall_back)
+    assert (number, began_with.name) == (3, "3-1")
+    files_of(run, 3).save(checkpoint(4, 3))
+    assert last_checkpoint(run).name == "4-3"
 
 
 def test_what_no_checkpoint_needs_goes(run):
@@ -121,6 +128,45 @@ def test_who_was_overtaken_by_another_driver_does_not_begin_again(run):
     assert not retryable(Superseded())
 
 
+def test_drivers_that_start_in_the_same_instant_take_different_numbers(run):
+    drivers = 8
+    for start in range(10):
+        together = Barrier(drivers)
+        with ThreadPoolExecutor(drivers) as pool:
+            begun = [pool.submit(_begin_together, run, together) for _ in range(drivers)]
+        numbers = sorted(each.result() for each in begun)
+        assert len(set(numbers)) == drivers
+        assert [files_of(run, number).is_current() for number in numbers] == (
+            [False] * (drivers - 1) + [True]
+        ), start
+
+
+def _begin_together(run: LocalStore, together: Barrier) -> int:
+    together.wait()
+    return begin_attempt(run)[0]
+
+
+def test_a_number_that_somebody_took_and_made_nothing_of_is_passed_over(run):
+    begin_attempt(run)
+    assert run.claim("claims/2")
+    assert begin_attempt(run, after=1)[0] == 3
+
+
+def test_the_last_checkpoint_stays_while_somebody_looks_at_it(run):
+    begin_attempt(run)
+    files = files_of(run, 1)
+    with files.hold_last() as held:
+        assert held is None
+    files.save(checkpoint(1, 1))
+    with files.hold_last() as first, files.hold_last() as again:
+        assert first == again == 1
+        files.save(checkpoint(2, 1))
+        files.clean()
+        assert run.names("checkpoints") == ["1-1", "2-1"]
+    files.clean()
+    assert run.names("checkpoints") == ["2-1"]
+
+
 def test_what_nobody_came_for_goes(run):
     begin_attempt(run)
     files = files_of(run, 1)
@@ -131,3 +177,51 @@ def test_what_nobody_came_for_goes(run):
     files.forget(1)
     files.clean()
     assert run.names(STATE) == []
+
+
+@pytest.fixture
+def stopped(run: LocalStore) -> LocalStore:
+    """A run of two attempts, the last of which has three checkpoints."""
+    begin_attempt(run)
+    files_of(run, 1).save(checkpoint(1, 1))
+    begin_attempt(run)
+    files = files_of(run, 2, retained=3)
+    for number in (2, 3, 4):
+        run.write(f"{STATE}/2-1-0-{number}", b"x")
+        written = StateFile(f"2-1-0-{number}", 1, crc32(b"x"))
+        files.save(Checkpoint(number, 2, {SLOT: SlotFiles((written,))}))
+    return run
+
+
+@pytest.mark.parametrize("damage", [b"", b"y", None])
+def test_a_job_that_may_falls_back_behind_what_is_damaged(stopped, damage, caplog):
+    if damage is None:
+        stopped.delete(f"{STATE}/2-1-0-4")
+    else:
+        stopped.write(f"{STATE}/2-1-0-4", damage)
+    stopped.write("checkpoints/3-2", b"{}")
+    with caplog.at_level(logging.WARNING, "headrace"):
+        number, began_with = begin_attempt(stopped, fall_back=True)
+    assert (number, began_with.name) == (3, "2-2")
+    assert "checkpoint 4" in caplog.text
+    assert "goes on from checkpoint 2: " in caplog.text
+    assert f"{STATE}/2-1-0-4" in caplog.text
+    # What was fallen back from counts no more.
+    assert last_checkpoint(stopped).name == "2-2"
+
+
+def test_nobody_falls_back_without_need_or_without_being_asked(stopped, caplog):
+    assert begin_attempt(stopped, fall_back=True)[1].name == "4-2"
+    assert not caplog.text
+    stopped.write("checkpoints/4-2", b"{}")
+    with pytest.raises(CorruptState, match="4-2"):
+        begin_attempt(stopped)
+
+
+def test_nobody_falls_back_behind_the_first_checkpoint(stopped):
+    """What an attempt before had done was left behind, and what was left behind may be gone."""
+    for number in (2, 3, 4):
+        stopped.write(f"{STATE}/2-1-0-{number}", b"y")
+    with pytest.raises(CorruptState, match="2-1-0-4 is not what was written"):
+        begin_attempt(stopped, fall_back=True)
+    assert last_checkpoint(stopped).name == "4-2"

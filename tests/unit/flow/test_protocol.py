@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headrace.memory import network
 from headrace.runtime.flow import intake, master, snapshots, splits, task
 from headrace.runtime.flow.messages import Alignment
-from tests.unit.flow.simulation import ALIGNED, Outside, expected, simulate
+from tests.unit.flow.simulation import ALIGNED, DEFAULT, Outside, Shape, expected, simulate
 
 SEEDS = st.integers(0, 1 << 32)
 
@@ -19,8 +19,8 @@ SEEDS = st.integers(0, 1 << 32)
 @settings(max_examples=40, deadline=None)
 @given(SEEDS, st.integers(1, 4), st.integers(0, 12), st.booleans())
 def test_each_record_counts_once(seed, parts, size, counted):
-    shown = simulate(seed, splits=parts, size=size, counted=counted, crashes=2)
-    assert shown == expected(parts, size)
+    shape = Shape(parts, size, counted)
+    assert simulate(seed, shape, crashes=2) == expected(shape)
 
 
 OVERTAKING = Alignment(overtakes_after=0)
@@ -33,15 +33,16 @@ IN_THE_END = Alignment(overtakes_after=150)
     st.integers(0, 12), st.integers(1, 200),
 )  # fmt: skip
 def test_each_record_counts_once_when_barriers_overtake(seed, alignment, size, room):
-    shown = simulate(seed, size=size, crashes=2, alignment=alignment, room=room)
-    assert shown == expected(3, size)
+    shape = Shape(size=size)
+    shown = simulate(seed, shape, crashes=2, alignment=alignment, room=room)
+    assert shown == expected(shape)
 
 
 @settings(max_examples=20, deadline=None)
 @given(SEEDS)
 def test_each_record_counts_at_least_once_without_alignment(seed):
     shown = simulate(seed, crashes=2, alignment=Alignment(holds=False))
-    assert not expected(3, 17).keys() - shown.keys()
+    assert not expected(DEFAULT).keys() - shown.keys()
 
 
 @pytest.mark.parametrize("alignment", [OVERTAKING, IN_THE_END])
@@ -67,7 +68,7 @@ class TestPlantedFaults:
         for seed in range(40):
             try:
                 shown = simulate(random.Random(seed), crashes=3, alignment=alignment)
-                if shown != expected(3, 17):
+                if shown != expected(DEFAULT):
                     return True
             except Exception:
                 return True
@@ -158,4 +159,5 @@ class TestPlantedFaults:
 @pytest.mark.parametrize("counted", [True, False])
 def test_a_position_may_be_within_a_range(counted):
     for seed in range(20):
-        assert simulate(seed, splits=1, size=9, counted=counted) == expected(1, 9)
+        shape = Shape(1, 9, counted)
+        assert simulate(seed, shape) == expected(shape)

@@ -1,9 +1,7 @@
-"""How far sources are behind, from what they noted."""
+"""How far sources are behind, by what they have handed over."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from shutil import rmtree
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,9 +10,13 @@ import pytest
 from headrace.connectors.number_sequence import NumberSequenceSource
 from headrace.core.source import SocketTextSpec, SplitSpec
 from headrace.jobs.lag import SourceLag, flowing_lags, source_lags
+from headrace.runtime.flow.admission import Admission
+from headrace.runtime.flow.gate import SourceReach
 from headrace.runtime.flow.splits import SplitReach, Splits
-from headrace.spark.admission import Admission
-from headrace.spark.admission_notes import SourceReach
+
+NOTHING = SourceReach()
+COUNTED = [3]
+"""The source of numbers can be told how many to hand over, the socket cannot."""
 
 
 @pytest.fixture
@@ -26,45 +28,35 @@ def plan() -> Any:
     ])  # fmt: skip
 
 
-def test_before_anything_was_read(plan: Any, tmp_path: Path) -> None:
-    lags = source_lags(plan, Admission(plan, tmp_path, 1.0))
+def test_before_anything_was_read(plan: Any) -> None:
+    lags = source_lags(plan, Admission(COUNTED, 1.0), {3: NOTHING, 5: NOTHING})
     assert lags["numbers"] == SourceLag("Source: numbers", {}, None, 10_000, None)
     assert lags["lines"] == SourceLag("Source: lines", {}, None, None, None)
 
 
-def test_what_sources_noted(plan: Any, tmp_path: Path) -> None:
-    now = 100.0
-    admission = Admission(plan, tmp_path, 1.0, max_records=500, clock=lambda: now)
+def test_what_sources_handed_over(plan: Any) -> None:
+    admission = Admission(COUNTED, 1.0, 500)
     splits = {"a": SplitReach(10, 30, 20), "b": SplitReach(7, 7, 0)}
-    admission.notes.write_reach(3, SourceReach(101.0, 17, splits))
-    now = 103.5
-    admission.batch_ended()
-    lag = source_lags(plan, admission)["numbers"]
-    assert lag.splits == {"a": SplitReach(10, 30, 20), "b": SplitReach(7, 7, 0)}
+    reaches = {3: SourceReach(17, splits), 5: SourceReach(4)}
+    admission.batch_ended(2.5, reaches)
+    lags = source_lags(plan, admission, reaches)
+    lag = lags["numbers"]
+    assert lag.splits == splits
     assert (lag.records_behind, lag.limit, lag.last_batch_ms) == (20, 500, 2500)
     assert str(lag) == (
         "Source: numbers: 20 records behind, at most 500 in a micro-batch, "
         "the last one took 2500 ms"
     )
+    assert lags["lines"].records_behind is None  # a socket does not say what is still to come
 
 
-def test_what_cannot_be_counted(plan: Any, tmp_path: Path) -> None:
-    admission = Admission(plan, tmp_path, None)
-    admission.notes.write_reach(3, SourceReach(1e12, 0, {"a": SplitReach("x", "y", None)}))
-    lag = source_lags(plan, admission)["numbers"]
+def test_what_cannot_be_counted(plan: Any) -> None:
+    admission = Admission(COUNTED, None)
+    reaches = {3: SourceReach(1, {"a": SplitReach("x", "y", None)}), 5: NOTHING}
+    admission.batch_ended(1.0, reaches)
+    lag = source_lags(plan, admission, reaches)["numbers"]
     assert (lag.records_behind, lag.limit) == (None, None)
-    assert str(lag) == "Source: numbers: an unknown number of records behind"
-
-
-def test_what_was_known_stays_known_when_the_notes_are_gone(plan: Any, tmp_path: Path) -> None:
-    """A job's notes are cleared away a moment before its end is told."""
-    admission = Admission(plan, tmp_path / "notes", 1.0)
-    admission.notes.write_reach(3, SourceReach(1e12, 17, {"a": SplitReach(30, 30, 0)}))
-    admission.batch_ended()
-    before = source_lags(plan, admission)["numbers"]
-    rmtree(tmp_path / "notes")
-    assert source_lags(plan, admission)["numbers"] == before
-    assert before.records_behind == 0
+    assert str(lag).startswith("Source: numbers: an unknown number of records behind")
 
 
 def test_what_tasks_say_in_real_time(plan: Any) -> None:

@@ -19,7 +19,7 @@ from headrace.jobs import stream_mode
 from headrace.jobs.stream_mode import choose_mode, why_not_by_plan
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
-from headrace.spark.stream import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
+from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME
 
 
 def planned(source: Any) -> PhysicalPlan:
@@ -38,21 +38,16 @@ def watched(folder: Path) -> PhysicalPlan:
     return planned(lines.monitor_continuously(Duration.of_seconds(1)).build())
 
 
-def test_checkpoints_must_be_on_mounted_folders():
-    far = StreamSettings(mode=AUTO, checkpoint_dir="hdfs://somewhere/checkpoints")
-    assert "hdfs://somewhere/checkpoints" in (why_not_by_plan(numbers(), far) or "")
-    near = StreamSettings(mode=AUTO, checkpoint_dir="file:///tmp/checkpoints")
-    assert why_not_by_plan(numbers(), near) is None
+def test_a_source_with_splits_flows():
+    assert why_not_by_plan(numbers()) is None
 
 
-def test_files_that_micro_batches_have_read_are_left_to_them(tmp_path: Path):
-    settings = StreamSettings(mode=AUTO, checkpoint_dir=str(tmp_path))
-    assert why_not_by_plan(watched(tmp_path), settings) is None
-    commits = tmp_path / "job-1/run-0/checkpoint/commits"
-    commits.mkdir(parents=True)
-    (commits / "0").write_text("v1")
-    assert "micro-batches have read" in (why_not_by_plan(watched(tmp_path), settings) or "")
-    assert why_not_by_plan(numbers(), settings) is None
+def test_files_that_spark_alone_can_open_are_left_to_it(tmp_path: Path):
+    assert "is read by Spark" in (why_not_by_plan(watched(tmp_path / "*")) or "")
+
+
+def test_a_folder_that_is_watched_is_read_in_real_time(tmp_path: Path):
+    assert why_not_by_plan(watched(tmp_path)) is None
 
 
 @pytest.mark.parametrize(
@@ -67,6 +62,6 @@ def test_spark_has_a_say(monkeypatch, capsys, slots, trouble, mode, words):
     monkeypatch.setattr(stream_mode, "task_slots", lambda spark: slots)
     monkeypatch.setattr(stream_mode, "driver_host", lambda spark: "127.0.0.1")
     monkeypatch.setattr(stream_mode, "why_not_real_time", lambda spark, host: trouble)
-    assert choose_mode(numbers(), StreamSettings(mode=AUTO), lambda: None) == mode
+    assert choose_mode(numbers(), lambda: None) == mode
     [line] = capsys.readouterr().err.splitlines()
     assert words in line

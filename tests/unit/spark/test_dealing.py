@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable
+from io import BytesIO
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
 
 from headrace.runtime.declared_state import Declared
+from headrace.runtime.flow.messages import TaskId
+from headrace.runtime.flow.snapshots import Snapshots
 from headrace.runtime.packed_changes import Piece, unpacked
 from headrace.runtime.placement import Placement
 from headrace.runtime.state_rows import BROADCAST, KEYED, LIST, UNION, WINDOW
@@ -17,9 +21,9 @@ from headrace.runtime.state_transfer import SlotState
 from headrace.runtime.subtask_state import SubtaskState
 from headrace.runtime.tables import ListTable, MapTable, Table, ValueTable
 from headrace.spark.savepoints.dealing import Dealer, SlotFiles
-from headrace.spark.savepoints.direct_files import rows_in_folder, write_state
+from headrace.spark.savepoints.direct_files import files_in, rows_in_folder, write_state
 from headrace.spark.savepoints.metadata import SavedState, state_folder
-from headrace.spark.slot_log import SlotLog
+from headrace.spark.savepoints.restore import TakenOver
 
 SLOTS = 3
 MOST = 128
@@ -94,7 +98,7 @@ def test_reading_is_like_being_sent(tmp_path: Path, name: str, same_groups: bool
         sent[slot].append(piece)
     total = 0
     for slot in range(SLOTS):
-        pieces = list(dealer.to_slot(tmp_path, slot))
+        pieces = list(dealer.to_slot(files_in(tmp_path / state.folder), slot))
         wanted = contents(unpacked(piece.blob) for piece in sent[slot])
         assert contents(unpacked(piece.blob) for piece in pieces) == wanted
         assert contents(piece.changes() for piece in pieces) == wanted
@@ -102,28 +106,36 @@ def test_reading_is_like_being_sent(tmp_path: Path, name: str, same_groups: bool
     assert total >= len(TABLES[name][2].data)
 
 
-class Entries(dict[Any, Any]):
-    """Spark's map state, as a dictionary."""
+@pytest.mark.parametrize("name", TABLES)
+def test_files_that_others_open_are_dealt_out_alike(tmp_path: Path, name: str) -> None:
+    state = saved(tmp_path, name)
+    dealers = (Dealer(state, Placement(SLOTS, SLOTS, MOST, 1, True)),)
+    sizes = {str(file.relative_to(tmp_path)): file.stat().st_size
+             for file in files_in(tmp_path / state.folder)}  # fmt: skip
+    far = SlotFiles(None, dealers, {**sizes, "state/other/of another/part-0.parquet": 0})
+    near = SlotFiles(tmp_path, dealers)
 
-    def getValue(self, key: Any) -> Any:
-        return self.get(key)
+    def open_file(path: str, size: int) -> Any:
+        content = (tmp_path / path).read_bytes()
+        assert size == len(content)
+        return BytesIO(content)
 
-    def updateValue(self, key: Any, value: Any) -> None:
-        self[key] = value
-
-    def getMapState(self, *_: Any) -> Entries:
-        return self
+    for slot in range(SLOTS):
+        found = contents(piece.changes() for piece in far.pieces(slot, open_file))
+        assert found == contents(piece.changes() for piece in near.pieces(slot))
 
 
-def test_what_a_slot_stores_can_be_read_without_the_savepoint(tmp_path: Path) -> None:
+def test_what_a_slot_takes_over_it_writes_itself(tmp_path: Path) -> None:
+    """Its first files hold everything: the savepoint may go once they are a checkpoint."""
     dealers = [Dealer(saved(tmp_path, name), Placement(1, 1, MOST, 1, True)) for name in TABLES]
-    files: SlotFiles = pickle.loads(pickle.dumps(SlotFiles(tmp_path, tuple(dealers))))
+    files = SlotFiles(tmp_path, tuple(dealers))
     assert not files.plain
-    entries: Any = Entries()
-    SlotLog(entries).begin_with(1, 0, files.about, files.pieces(0))
-    head = pickle.loads(entries.pop((-1,))[0])
-    assert head["chunks"] == len(entries) == len(TABLES)
-    assert len(head["states"]) == len(TABLES)
-    stored = contents(unpacked(blob) for (blob,) in entries.values())
+    given: TakenOver = pickle.loads(pickle.dumps(TakenOver(files, [])))
+    state = SubtaskState(logged=True, clock=lambda: 0)
+    given.apply(state, 0, lambda name, size: BytesIO())
+    slot, written, _ = Snapshots(state, TaskId(1, 0), 1, None, whole=True).take(1)
+    assert len(slot.states) == len(TABLES)
+    rmtree(tmp_path)
+    stored = contents(unpacked(blob) for _, blob in written)
     plain = {name.rpartition(":")[2]: held for (_, name), held in stored.items()}
     assert plain == {name: table.data for name, (_, _, table) in TABLES.items()}

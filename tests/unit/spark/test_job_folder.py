@@ -12,7 +12,9 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
+from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.spark.file_store import LocalStore
+from headrace.spark.flow.checkpoint_files import CheckpointFiles, begin_attempt
 from headrace.spark.job_folder import JobFolder, RunNote, shape_of
 
 
@@ -96,13 +98,14 @@ def test_a_lost_note_is_no_empty_start(tmp_path: Path) -> None:
         folder_at(tmp_path)
 
 
-def test_nothing_resumes_before_the_first_commit(tmp_path: Path) -> None:
+def test_nothing_resumes_before_the_first_checkpoint(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
     assert not folder.resumes
     folder.begin(RunNote("first", 0, {}))
     assert not folder.resumes
-    (tmp_path / "run-0/checkpoint/commits").mkdir(parents=True)
-    (tmp_path / "run-0/checkpoint/commits/0").touch()
+    number, _ = begin_attempt(folder.run)
+    assert not folder.resumes
+    CheckpointFiles(folder.run, number, 1, lambda: True).save(Checkpoint(1, number))
     assert folder.resumes
 
 

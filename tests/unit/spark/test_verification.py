@@ -1,9 +1,7 @@
-"""A damaged checkpoint is refused, or repaired where nothing came of what is damaged."""
+"""A damaged checkpoint is refused before a job goes on from it."""
 
 from __future__ import annotations
 
-import json
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from zlib import crc32
@@ -11,10 +9,18 @@ from zlib import crc32
 import pytest
 
 from headrace.errors import CorruptState
+from headrace.runtime.flow.checkpoint import Checkpoint as Written
+from headrace.runtime.flow.messages import SlotFiles, StateFile, TaskId
 from headrace.spark.checked_json import dumped
 from headrace.spark.file_store import LocalStore
+from headrace.spark.flow.checkpoint_files import (
+    CheckpointFiles,
+    begin_attempt,
+    last_checkpoint,
+    require_files,
+)
 from headrace.spark.savepoints.checkpoint import Checkpoint
-from headrace.spark.savepoints.verification import PROGRESS, note_progress, read_note, verify_run
+from headrace.spark.savepoints.verification import read_note, verify_run
 
 DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
     "torn": lambda content: content[: len(content) // 2],
@@ -24,14 +30,16 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
     "first bit flipped": lambda content: _flipped(content, 0),
     "missing": lambda content: None,
 }
-LAST = 3
+SHORTENED = ["torn", "empty", "truncated", "missing"]
+PLAN, LAST, STATE = "plan.json", "checkpoints/3-1", "state/1-1-0-3"
 
 
 def _flipped(content: bytes, at: int) -> bytes:
     return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
 
 
-def damage(file: Path, how: str) -> None:
+def damage(run: LocalStore, name: str, how: str) -> None:
+    file = run.path / name
     changed = DAMAGES[how](file.read_bytes())
     if changed is None:
         file.unlink()
@@ -39,135 +47,102 @@ def damage(file: Path, how: str) -> None:
         file.write_bytes(changed)
 
 
-def write_log(file: Path, *lines: object) -> None:
-    """A file of one of Spark's logs."""
-    write(file, "\n".join(["v1", *(json.dumps(line) for line in lines)]).encode())
-
-
-def write(file: Path, content: bytes) -> None:
-    """As Spark writes files, with the checksums that Hadoop keeps beside them."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(content)
-    parts = [content[start : start + 512] for start in range(0, len(content), 512)]
-    sums = b"".join(crc32(part).to_bytes(4, "big") for part in parts)
-    file.with_name(f".{file.name}.crc").write_bytes(b"crc\0" + (512).to_bytes(4, "big") + sums)
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> LocalStore:
-    """The run of a job that was stopped after batch 3, while batch 4 was planned."""
+    """The run of a job that was stopped after checkpoint 3."""
     store = LocalStore(tmp_path / "run-0")
-    store.write("plan.json", dumped({"operators": [{"uid": "a"}], "parallelism": 2, "levels": 1}))
-    store.write("positions.json", dumped({}))
-    checkpoint = store.path / "checkpoint"
-    for batch in range(LAST + 2):
-        splits = json.dumps({"part-0": [0, batch * 10]}) * 20
-        write_log(checkpoint / f"offsets/{batch}", {"batchWatermarkMs": 0}, {"splits": splits},
-                  {"logOffset": batch})  # fmt: skip
-        write_log(checkpoint / f"sources/1/{batch}", {"path": f"file:///control/{batch}"})
-        if batch <= LAST:
-            write_log(checkpoint / f"commits/{batch}", {"nextBatchWatermarkMs": 0})
-    write(checkpoint / "metadata", json.dumps({"id": "some query"}).encode())
-    write(checkpoint / "state/0/_metadata/v2/0", b'v2\n{"operatorInfo": {"operatorId": 0}}')
-    write(checkpoint / "state/0/_stateSchema/default/0_some-id", b"what Spark knows of the rows")
-    note_progress(store, LAST)
+    store.write(PLAN, dumped({"operators": [{"uid": "a"}], "parallelism": 2, "levels": 1}))
+    attempt, _ = begin_attempt(store)
+    content = b"what the slot holds" * 20
+    store.write(STATE, content)
+    slot = SlotFiles((StateFile("1-1-0-3", len(content), crc32(content)),))
+    files = CheckpointFiles(store, attempt, 2, lambda: True)
+    for number in (2, 3):
+        files.save(Written(number, attempt, {TaskId(1, 0): slot}, {"in": {"a": [None, number]}}))
     return store
 
 
 def test_what_is_whole_is_taken(run: LocalStore) -> None:
     verify_run(run)
-    assert run.exists(f"checkpoint/offsets/{LAST + 1}")
-    assert read_note(run, "positions.json") == {}
+    assert Checkpoint(None, run).positions() == {"in": {"splits": {"a": [None, 3]}}}  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-@pytest.mark.parametrize(
-    "name",
-    [
-        "plan.json", f"checkpoint/commits/{LAST}", f"checkpoint/offsets/{LAST}",
-        f"checkpoint/offsets/{LAST - 1}", "checkpoint/metadata", f"checkpoint/sources/1/{LAST}",
-        "checkpoint/sources/1/0", "checkpoint/state/0/_metadata/v2/0",
-        "checkpoint/state/0/_stateSchema/default/0_some-id",
-    ],
-)  # fmt: skip
-def test_what_is_damaged_is_refused(run: LocalStore, name: str, how: str) -> None:
-    damage(run.path / name, how)
-    with pytest.raises(CorruptState, match="is damaged: ") as caught:
+def test_a_damaged_plan_is_refused(run: LocalStore, how: str) -> None:
+    damage(run, PLAN, how)
+    with pytest.raises(CorruptState, match=r"is damaged: plan\.json is") as caught:
         verify_run(run)
-    text = str(caught.value)
-    assert name in text or name.rpartition("/")[0] in text or "has lost micro-batch 3" in text
     assert "copy" in str(caught.value.hint)
-
-
-@pytest.mark.parametrize("how", DAMAGES)
-def test_a_damaged_note_is_refused(run: LocalStore, how: str) -> None:
-    for name in ("positions.json", "plan.json"):
-        damage(run.path / name, how)
-        with pytest.raises(CorruptState, match=f"{name} is"):
-            read_note(run, name)
+    with pytest.raises(CorruptState, match=r"plan\.json is"):
+        read_note(run, PLAN)
     with pytest.raises(CorruptState, match=r"plan\.json is missing or not what was written"):
         Checkpoint(None, run)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("how", [how for how in DAMAGES if how != "missing"])
-def test_damaged_progress_is_refused(run: LocalStore, how: str) -> None:
-    damage(run.path / PROGRESS, how)
-    with pytest.raises(CorruptState, match=r"progress\.json is not what was written"):
+def test_a_damaged_checkpoint_is_refused(run: LocalStore, how: str) -> None:
+    damage(run, LAST, how)
+    with pytest.raises(CorruptState, match=r"is damaged: checkpoints/3-1 is"):
         verify_run(run)
 
 
-def test_without_progress_the_logs_are_believed(run: LocalStore) -> None:
-    damage(run.path / PROGRESS, "missing")
+@pytest.mark.parametrize("how", SHORTENED)
+def test_state_that_has_lost_something_is_refused(run: LocalStore, how: str) -> None:
+    damage(run, STATE, how)
+    with pytest.raises(CorruptState, match=r"is damaged: state/1-1-0-3 is"):
+        verify_run(run)
+
+
+def test_a_flipped_bit_of_state_is_seen_when_it_is_read(run: LocalStore) -> None:
+    damage(run, STATE, "bit flipped")
+    last = last_checkpoint(run)
+    assert last is not None
+    require_files(run, last)
+    with pytest.raises(CorruptState, match="1-1-0-3 is not what was written"):
+        require_files(run, last, contents=True)
+
+
+def test_what_the_last_checkpoint_does_not_need_may_be_damaged(run: LocalStore) -> None:
+    damage(run, "checkpoints/2-1", "torn")
     verify_run(run)
 
 
-@pytest.mark.parametrize("how", [how for how in DAMAGES if how != "missing"])
-def test_a_damaged_plan_of_nothing_is_made_anew(
-    run: LocalStore, how: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    name = f"checkpoint/offsets/{LAST + 1}"
-    damage(run.path / name, how)
-    verify_run(run, repair=False)
-    assert run.exists(name)
-    with caplog.at_level(logging.WARNING, "headrace"):
-        verify_run(run)
-    assert "the plan of micro-batch 4" in caplog.text
-    assert not run.exists(name)
-    assert not run.exists(f"checkpoint/offsets/.{LAST + 1}.crc")
+def test_a_job_that_may_fall_back_looks_when_it_begins(run: LocalStore) -> None:
+    damage(run, LAST, "torn")
+    verify_run(run, fall_back=True)
+    damage(run, PLAN, "torn")
+    with pytest.raises(CorruptState, match=r"plan\.json"):
+        verify_run(run, fall_back=True)
 
 
 @pytest.mark.parametrize(
-    "lost",
-    ["", "checkpoint", "checkpoint/commits", "checkpoint/offsets", "checkpoint/sources",
-     "checkpoint/state"],
-)  # fmt: skip
-def test_a_lost_folder_is_no_empty_start(run: LocalStore, lost: str) -> None:
+    ("lost", "named"),
+    [
+        ("", "the folder is missing"),
+        ("state", "state/1-1-0-3 is missing"),
+        ("checkpoints", "what attempt 1 wrote to checkpoints is missing"),
+        ("attempts", "attempts is missing"),
+    ],
+)
+@pytest.mark.parametrize("fall_back", [False, True])
+def test_a_lost_folder_is_no_empty_start(
+    run: LocalStore, lost: str, named: str, fall_back: bool
+) -> None:
     run.delete(lost)
-    with pytest.raises(CorruptState, match="is damaged: "):
-        verify_run(run)
 
+    def start() -> None:
+        verify_run(run, fall_back=fall_back)
+        begin_attempt(run, fall_back=fall_back)
 
-def test_checksums_that_are_themselves_damaged(run: LocalStore) -> None:
-    for name in (f"offsets/.{LAST}.crc", f"commits/.{LAST}.crc"):
-        damage(run.path / "checkpoint" / name, "empty")
-    verify_run(run)
-
-
-def test_a_compact_log_has_all_before_it(run: LocalStore) -> None:
-    sources = run.path / "checkpoint/sources/1"
-    write_log(sources / "2.compact", {"path": "file:///control/2"})
-    for name in ("0", "1", "2"):
-        damage(sources / name, "missing")
-    verify_run(run)
-    damage(sources / "2.compact", "torn")
-    with pytest.raises(CorruptState, match=r"sources/1/2\.compact"):
-        verify_run(run)
+    with pytest.raises(CorruptState, match=f"is damaged: {named}"):
+        start()
 
 
 def test_nothing_is_asked_of_a_run_without_a_checkpoint(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
-    store.write("plan.json", dumped({"operators": []}))
+    store.write(PLAN, dumped({"operators": []}))
     verify_run(store)
-    store.write("checkpoint/offsets/0", b"v1")
+    begin_attempt(store)
     verify_run(store)
-    assert not store.exists("checkpoint/offsets/0")
+    with pytest.raises(CorruptState, match="no complete checkpoint"):
+        Checkpoint(None, store)  # type: ignore[arg-type]

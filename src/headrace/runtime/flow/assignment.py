@@ -27,6 +27,7 @@ class Assignment:
         self._bounded = source.boundedness() is Boundedness.BOUNDED
         self._assigned: set[str] = set()
         self._turn = 0
+        self._begun = False
         self._complete = False
 
     def discover(self, saved: dict[str, Any]) -> dict[TaskId, list[Any]]:
@@ -47,8 +48,11 @@ class Assignment:
             by_task.setdefault(self.tasks[self._turn % len(self.tasks)], []).append((split, at))
             self._assigned.add(split.id)
             self._turn += 1
+        # At first everybody is told, if only that there is nothing: who knows of no split is idle.
+        told = by_task if self._begun else self.tasks
+        self._begun = True
         words: dict[TaskId, list[Any]] = {
-            task: [Assign(tuple(splits))] for task, splits in by_task.items()
+            task: [Assign(tuple(by_task.get(task, ())))] for task in told
         }
         if self._bounded and not new:
             self._complete = True

@@ -37,6 +37,9 @@ class FlowingLevel(LevelTask):
         self._said: dict[int, tuple[int, bool]] = {}
         """Of each origin read here: what was said of it last, its time and whether it is idle."""
         self._shown: dict[int, dict[str, Progress]] = {}
+        self.awaits_splits = False
+        """Whether nobody has said yet what there is to read: until then it does not know whether it
+        is idle."""
         self._in_rounds = False
         self._reads_all = False
         self._rests = False
@@ -103,6 +106,8 @@ class FlowingLevel(LevelTask):
         if self.level:
             self._send_mark(self._derived((id,)))
             return
+        if self.awaits_splits:
+            return
         told = watermark, idle = self._progress_of_source(id)
         if self._said.get(id) != told:
             self._said[id] = told
@@ -157,6 +162,11 @@ class FlowingLevel(LevelTask):
             for split, (watermark, heard) in splits.items():
                 self.tasks[vertex].reported[split] = watermark
                 self.tasks[vertex].heard[split] = heard
+
+    def say_all_anew(self) -> None:
+        """Another process has done this task's part meanwhile: who was told what is not known."""
+        self._said.clear()
+        self._shown.clear()
 
     def _let_rest(self, senders: Collection[int]) -> None:
         """Those will say that they have nothing to read only after all that others have read."""

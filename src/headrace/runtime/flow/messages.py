@@ -293,3 +293,48 @@ class Drain:
 @dataclass(frozen=True, slots=True)
 class Leave:
     """The attempt is over: close what is open, and go."""
+
+
+# Files that only the driver reaches. A task asks on a connection of its own and waits for the
+# answer: what it says otherwise need not wait while a file is written.
+
+
+@dataclass(frozen=True, slots=True)
+class AsksForFiles:
+    """In place of a Hello: each word on this connection has an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class WritePiece:
+    """The next piece of a file with state; it is durable when the last one is answered."""
+
+    name: str
+    """Below the folder of the job's state."""
+    content: bytes
+    is_last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPiece:
+    """Answered with bytes from some place of a file on, fewer than asked for where it ends."""
+
+    name: str
+    start: int
+    size: int
+    of_savepoint: bool = False
+    """Whether it is a file of the savepoint the job begins with, not one of its own state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Content of a file; empty if a piece was written."""
+
+    content: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a file could not be written or read."""
+
+    reason: str
+    is_missing: bool = False

@@ -37,6 +37,8 @@ class RoundSource(ABC):
     """What it has handed over last, and what not."""
     over: bool = False
     """Whether nothing follows what it has handed over."""
+    is_fed: bool = False
+    """Whether Spark reads for its tasks."""
     counts_records: bool = False
     """Whether it can be told how many records to hand over."""
 
@@ -92,23 +94,33 @@ class SplitRounds(RoundSource):
             return False
         some = False
         for split, at in self._going_on(waiting):
-            if is_within(at) or self._enumerator.latest_position(split, at) != at:
+            if is_within(at) or self._latest(split, at) != at:
                 return True
-            some = some or (split.id not in self._announced and not self._splits_end)
+            some = some or self._is_told(Range(split, at, at))
         return some or (self._bounded and self._is_at_end())
+
+    def _latest(self, split: Split, at: Any) -> Any:
+        return _as_json(self._enumerator.latest_position(split, at))
 
     def _going_on(self, waiting: Collection[str]) -> Iterator[tuple[Split, Any]]:
         """The splits that may have more, and where they are."""
-        for split in self._enumerator.splits():
+        named = {split.id: split for split in self._enumerator.splits()}
+        for split in named.values():
             if split.id in self._done:
                 continue
             known = self._positions.get(split.id)
             if known is None:
-                yield split, self._enumerator.initial_position(split)
+                yield split, _as_json(self._enumerator.initial_position(split))
             elif split.id not in waiting:
                 yield split, known[1]
+        for id, (info, at) in self._positions.items():
+            if id not in named and id not in waiting and is_within(at):
+                # What was begun is read to its end.
+                yield Split(id, info), at
 
     def _is_at_end(self) -> bool:
+        if any(is_within(at) for _, at in self._positions.values()):
+            return False
         return all(
             split.id in self._positions
             and self._enumerator.is_at_end(split, self._positions[split.id][1])
@@ -123,7 +135,7 @@ class SplitRounds(RoundSource):
             if is_within(at):
                 ranges.append(rest_of_range(split, at))
             else:
-                offers.append((split, at, self._enumerator.latest_position(split, at)))
+                offers.append((split, at, self._latest(split, at)))
         ends = self._gate.admit(offers, limit)
         self.reach = self._gate.reach
         ranges += [Range(split, at, _as_json(ends[split.id])) for split, at, _ in offers]
@@ -133,14 +145,20 @@ class SplitRounds(RoundSource):
         return self._deal([self._with_end(each) for each in ranges if self._is_told(each)])
 
     def _is_told(self, each: Range) -> bool:
-        return each.start != each.end or not (self._splits_end or each.split.id in self._announced)
+        """Whether a task must hear of a range: it has records, or time depends on its split."""
+        if each.start != each.end or self._splits_end:
+            return bool(each.start != each.end)
+        return each.split.id not in self._announced or self._is_last(each)
+
+    def _is_last(self, each: Range) -> bool:
+        return self._bounded and self._enumerator.is_at_end(each.split, each.end)
 
     def _with_end(self, each: Range) -> Range:
         self._announced.add(each.split.id)
-        is_at_end = self._bounded and self._enumerator.is_at_end(each.split, each.end)
-        if is_at_end or self._enumerator.is_over(each.split, each.end):
+        is_last = self._is_last(each)
+        if is_last or self._enumerator.is_over(each.split, each.end):
             self._done.add(each.split.id)
-        return replace(each, ends=is_at_end)
+        return replace(each, ends=is_last)
 
     def _deal(self, ranges: list[Range]) -> dict[TaskId, Portion]:
         by_task: dict[TaskId, list[Range]] = {}

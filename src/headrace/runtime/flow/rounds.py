@@ -67,7 +67,13 @@ class Rounds(Ledger):
 
     def has_heard_all_of(self, task: TaskId) -> bool:
         """Whether a task has said all it had to say in this round."""
-        return task in self._through or task not in self._begun
+        return task in self._through or task not in self._begun or self.may_begin_again(task)
+
+    def may_begin_again(self, task: TaskId) -> bool:
+        """Whether Spark may try a task once more: one that Spark itself feeds, while nobody has
+        seen what it sends. Only Spark knows why it failed."""
+        source = next((each for each in self.sources if task in each.tasks), None)
+        return source is not None and source.is_fed and task not in self._through
 
     def begin_round(self, now: float, portions: Mapping[TaskId, Portion]) -> int:
         """Begin a round with what the sources hand over; its number."""
@@ -95,7 +101,7 @@ class Rounds(Ledger):
         super().take_in(task, message, now)
 
     def _begin(self, task: TaskId) -> None:
-        if task in self._begun:
+        if task in self._begun and not self.may_begin_again(task):
             # Spark has lost what it had made and begins it once more, perhaps with other records.
             raise JobFailed(
                 f"task {task} was begun a second time",

@@ -10,6 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
@@ -22,7 +23,9 @@ from headrace.runtime.flow.master import Ledger
 from headrace.runtime.flow.messages import DriverItem, Failed, TaskId
 from headrace.spark.failures import from_spark
 from headrace.spark.flow.channel import HUNG_UP, Server
-from headrace.spark.flow.checkpoint_files import CheckpointFiles, begin_attempt
+from headrace.spark.flow.checkpoint_files import STATE, CheckpointFiles, begin_attempt
+from headrace.spark.flow.frame_rounds import local_path
+from headrace.spark.flow.state_files import FileClerk
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.opening import Start
 from headrace.spark.savepoints.restore import Restored
@@ -129,7 +132,9 @@ class Attempt(ABC):
         kept = max(2 if job.settings.fall_back else 1, job.settings.retained or 1)
         self.files = CheckpointFiles(run, self.number, kept, lambda: job.folder.is_in(run))
         self.server = Server(
-            driver_host(job.spark), lambda task, said: self._inbox.put((task, said))
+            driver_host(job.spark),
+            lambda task, said: self._inbox.put((task, said)),
+            partial(FileClerk, self.store.child(STATE), job.start.restored),
         )
 
     @property
@@ -251,16 +256,12 @@ class Savepoint:
 
 def splits_of(saved: dict[str, Any]) -> dict[str, Any]:
     """Where the splits of a source stood; savepoints once listed files that had been read."""
-    files = {_local(uri): [None, _READ] for uri in saved.get("files", ())}
+    files = {path: [[path, 0, _READ], _READ] for path in map(local_path, saved.get("files", ()))}
     return {**files, **saved.get("splits", {})}
 
 
 _READ = 1 << 62
 """After the end of any file."""
-
-
-def _local(uri: str) -> str:
-    return re.sub("^file:/+", "/", uri)
 
 
 def begun_with(start: Start, plan: PhysicalPlan, restored: Checkpoint | None) -> Savepoint | None:

@@ -22,9 +22,9 @@ from multiprocessing.connection import (
     answer_challenge,
     deliver_challenge,
 )
-from typing import Any
+from typing import Any, NoReturn, Protocol
 
-from headrace.runtime.flow.messages import Hello, Leave, TaskId
+from headrace.runtime.flow.messages import AsksForFiles, Hello, Leave, TaskId
 from headrace.runtime.pickling import dumps
 
 _GRACE = 8.0
@@ -42,12 +42,31 @@ class Address:
     key: bytes
 
 
+class Clerk(Protocol):
+    """Answers what a task asks for, one question after the other."""
+
+    def answer(self, request: Any) -> Any: ...
+
+    def close(self) -> None:
+        """Nothing more will be asked."""
+
+
 class Server:
     """The driver's end: takes messages of all tasks in, one after the other."""
 
-    def __init__(self, host: str, take: Callable[[TaskId, Any], None]):
-        """`take` is called by many threads, with HUNG_UP when a task has gone."""
+    def __init__(
+        self,
+        host: str,
+        take: Callable[[TaskId, Any], None],
+        clerk: Callable[[], Clerk] | None = None,
+    ):
+        """`take` is called by many threads, with HUNG_UP when a task has gone.
+
+        `clerk`: makes who answers one task that asks for files, in a thread of its own.
+        """
         self._take = take
+        self._clerk = clerk
+        self._asking: set[_Line] = set()
         self._listener = Listener((host, 0), "AF_INET", backlog=256)
         self._key = secrets.token_bytes(32)
         self._lines: dict[TaskId, _Line] = {}
@@ -83,6 +102,8 @@ class Server:
             deliver_challenge(connection, self._key)
             answer_challenge(connection, self._key)
             hello = pickle.loads(connection.recv_bytes())
+            if isinstance(hello, AsksForFiles):
+                self._answer_all(connection, line)
             assert isinstance(hello, Hello)
             task = hello.task
             with self._lock:
@@ -96,9 +117,23 @@ class Server:
             if not self._closed:
                 raise
         finally:
-            connection.close()
+            line.close()
             if task is not None and self._forget(task, line) and not self._closed:
                 self._take(task, HUNG_UP)
+
+    def _answer_all(self, connection: Connection[Any, Any], line: _Line) -> NoReturn:
+        """Answer until the other end hangs up."""
+        assert self._clerk is not None
+        clerk = self._clerk()
+        with self._lock:
+            self._asking.add(line)
+        try:
+            while True:
+                line.send(clerk.answer(pickle.loads(connection.recv_bytes())))
+        finally:
+            with self._lock:
+                self._asking.discard(line)
+            clerk.close()
 
     def _forget(self, task: TaskId, line: _Line) -> bool:
         """Whether it was the task's last connection."""
@@ -118,7 +153,9 @@ class Server:
             time.sleep(0.005)
         with suppress(OSError):
             self._listener.close()
-        for line in list(self._lines.values()):
+        with self._lock:
+            left = [*self._lines.values(), *self._asking]
+        for line in left:
             line.close()
 
 
@@ -128,6 +165,7 @@ class _Line:
     def __init__(self, connection: Connection[Any, Any]):
         self._connection = connection
         self._lock = threading.Lock()
+        self._closing = threading.Lock()
 
     def send(self, message: Any) -> None:
         blob = dumps(message)
@@ -135,7 +173,8 @@ class _Line:
             self._connection.send_bytes(blob)
 
     def close(self) -> None:
-        with suppress(OSError):
+        """Whoever comes second must not close what has its number by then."""
+        with self._closing, suppress(OSError):
             self._connection.close()
 
 
@@ -204,3 +243,32 @@ class Link:
     def close(self) -> None:
         self._closed = True
         self._line.close()
+
+
+class Inquiries:
+    """A task's way to ask the driver for something and to wait for the answer."""
+
+    def __init__(self, address: Address):
+        self._address = address
+        self._connection: Connection[Any, Any] | None = None
+        self._lock = threading.Lock()
+
+    def ask(self, request: Any) -> Any:
+        """The driver's answer; raises EOFError or OSError if it has hung up."""
+        with self._lock:
+            connection = self._connected()
+            connection.send_bytes(dumps(request))
+            return pickle.loads(connection.recv_bytes())
+
+    def _connected(self) -> Connection[Any, Any]:
+        if self._connection is None:
+            host, port, key = self._address.host, self._address.port, self._address.key
+            self._connection = Client((host, port), "AF_INET", authkey=key)
+            self._connection.send_bytes(dumps(AsksForFiles()))
+        return self._connection
+
+    def close(self) -> None:
+        """Let the driver know that nothing more will be asked."""
+        with suppress(OSError):
+            if self._connection is not None:
+                self._connection.close()

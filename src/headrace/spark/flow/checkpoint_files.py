@@ -1,6 +1,8 @@
 """Checkpoints of a run, as files of its folder.
 
-    attempts/<k>            attempt k at running the job, and the checkpoint it began with
+    claims/<k>              says that somebody has taken the number k, and that no other may
+    attempts/<k>            attempt k at running the job: the checkpoint it began with, and whether
+                            it has any of its own
     checkpoints/<n>-<k>     checkpoint n of attempt k: what belongs to it, file by file
     state/<k>-…             what tasks of attempt k wrote
 
@@ -14,6 +16,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 from zlib import crc32
 
 from headrace.errors import CorruptState
@@ -23,7 +26,8 @@ from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore
 
 _LOG = logging.getLogger("headrace")
-ATTEMPTS, CHECKPOINTS, STATE = "attempts", "checkpoints", "state"
+CLAIMS, ATTEMPTS, CHECKPOINTS, STATE = "claims", "attempts", "checkpoints", "state"
+_BEGAN_WITH, _HAS_OWN = "began_with", "has_own"
 
 
 class CheckpointFiles:
@@ -37,7 +41,10 @@ class CheckpointFiles:
         self._retained = retained
         self._kept: list[Checkpoint] = []
         self._held: list[Checkpoint] = []
+        self._read: list[Checkpoint] = []
         self._wanted: set[int] = set()
+        self._is_noted = False
+        """Whether it is written down that this attempt has checkpoints."""
         self._lock = threading.Lock()
 
     def want(self, number: int) -> None:
@@ -65,11 +72,29 @@ class CheckpointFiles:
             with self._lock:
                 self._held.remove(checkpoint)
 
+    @contextmanager
+    def hold_last(self) -> Iterator[int | None]:
+        """Keep the last checkpoint while somebody reads it; None if this attempt has none yet."""
+        with self._lock:
+            last = self._kept[-1:]
+            self._read += last
+        try:
+            yield last[0].number if last else None
+        finally:
+            with self._lock:
+                for checkpoint in last:
+                    self._read.remove(checkpoint)
+
     def is_current(self) -> bool:
         return self._is_run() and max(_attempts(self._run), default=0) == self._attempt
 
     def save(self, checkpoint: Checkpoint) -> None:
         self._run.write(f"{CHECKPOINTS}/{checkpoint.name}", dumped(checkpoint.to_json()))
+        if not self._is_noted:
+            # Else a job that has lost its checkpoints would look like one that never had any.
+            self._is_noted = True
+            begun = _read_attempt(self._run, self._attempt)
+            _write_attempt(self._run, self._attempt, {**begun, _HAS_OWN: True})
         with self._lock:
             self._kept = [*self._kept, checkpoint][-self._retained :]
             if checkpoint.number in self._wanted:
@@ -78,7 +103,7 @@ class CheckpointFiles:
 
     def clean(self) -> None:
         with self._lock:
-            needed = [*self._kept, *self._held]
+            needed = [*self._kept, *self._held, *self._read]
         self._remove_all_but(needed)
 
     def _remove_all_but(self, checkpoints: list[Checkpoint]) -> None:
@@ -112,8 +137,10 @@ def begin_attempt(
     if after is not None and before != after:
         raise Superseded
     number = before + 1
-    began_with = None if last is None else last.name
-    run.write(f"{ATTEMPTS}/{number}", dumped({"began_with": began_with}))
+    while not run.claim(f"{CLAIMS}/{number}"):
+        # Of drivers that start in the same instant, the one with the last number goes on.
+        number += 1
+    _write_attempt(run, number, {_BEGAN_WITH: None if last is None else last.name})
     return number, last
 
 
@@ -128,8 +155,10 @@ def _last_whole(run: FileStore) -> Checkpoint | None:
     name = last_checkpoint_name(run)
     if name is None:
         return None
-    attempt = name.partition("-")[2]
-    earlier = [each for each in run.names(CHECKPOINTS) if each.endswith(f"-{attempt}")]
+    number, _, attempt = name.partition("-")
+    of_attempt = [each for each in run.names(CHECKPOINTS) if each.endswith(f"-{attempt}")]
+    # Those after it were written when another attempt had begun.
+    earlier = [each for each in of_attempt if int(each.partition("-")[0]) <= int(number)]
     earlier.sort(key=lambda each: int(each.partition("-")[0]), reverse=True)
     damage: CorruptState | None = None
     for each in earlier or [name]:
@@ -166,27 +195,42 @@ def _read(run: FileStore, name: str) -> Checkpoint:
 
 def last_checkpoint_name(run: FileStore) -> str | None:
     attempt = max(_attempts(run), default=None)
+    names = run.names(CHECKPOINTS)
     if attempt is None:
+        if names:
+            raise _damaged(run, f"{ATTEMPTS} is missing")
         return None
-    own = [name for name in run.names(CHECKPOINTS) if name.endswith(f"-{attempt}")]
+    own = [name for name in names if name.endswith(f"-{attempt}")]
     if own:
         return max(own, key=lambda name: int(name.partition("-")[0]))
-    try:
-        began_with = loaded(run.read(f"{ATTEMPTS}/{attempt}"))["began_with"]
-    except (ValueError, KeyError):
-        raise _damaged(run, f"{ATTEMPTS}/{attempt} is not what was written") from None
+    begun = _read_attempt(run, attempt)
+    if begun.get(_HAS_OWN):
+        raise _damaged(run, f"what attempt {attempt} wrote to {CHECKPOINTS} is missing")
+    began_with = begun[_BEGAN_WITH]
     return None if began_with is None else str(began_with)
+
+
+def _read_attempt(run: FileStore, number: int) -> dict[str, Any]:
+    try:
+        return loaded(run.read(f"{ATTEMPTS}/{number}"))
+    except ValueError:
+        raise _damaged(run, f"{ATTEMPTS}/{number} is not what was written") from None
+
+
+def _write_attempt(run: FileStore, number: int, content: dict[str, Any]) -> None:
+    run.write(f"{ATTEMPTS}/{number}", dumped(content))
 
 
 def require_files(run: FileStore, checkpoint: Checkpoint, *, contents: bool = False) -> None:
     """Refuse a checkpoint of which a file is missing or not as long as it was; or, if all of them
     are read, does not hold what it held."""
+    sizes = run.sizes(STATE)
     for files in checkpoint.slots.values():
         for file in files.all_files:
             name = f"{STATE}/{file.name}"
-            if not run.exists(name):
+            if file.name not in sizes:
                 raise _damaged(run, f"{name} is missing")
-            is_whole = run.size(name) == file.size
+            is_whole = sizes[file.name] == file.size
             if not is_whole or (contents and crc32(run.read(name)) != file.checksum):
                 raise _damaged(run, f"{name} is not what was written")
 

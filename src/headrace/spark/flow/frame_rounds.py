@@ -29,6 +29,8 @@ _READ = 1
 class FrameRounds(RoundSource):
     """The files of a source, each of them a split; or a table that is read as one."""
 
+    is_fed = True
+
     def __init__(
         self,
         spark: SparkSession,

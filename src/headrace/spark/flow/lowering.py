@@ -49,7 +49,7 @@ def at_slots(frame: DataFrame, slots: int) -> DataFrame:
 def lower_stream(spark: SparkSession, plan: PhysicalPlan, shipment: Shipment) -> DataFrame:
     """How Spark would run a stream, which is only to be looked at."""
     tasks = source_tasks(plan)
-    flow = FlowPlan(shipment, Address("", 0, b""), "", tasks, None, 0, checkpoints=True)
+    flow = FlowPlan(shipment, Address("", 0, b""), None, tasks, None, 0, checkpoints=True)
     clock = spark.range(0, len(tasks), 1, len(tasks))
     read = clock.mapInArrow(read_in_round(flow, tuple(range(len(tasks)))), SCHEMA)
     return lower_levels(read, plan, at_slots, lambda level: work_in_round(flow, level))

@@ -11,9 +11,8 @@ from __future__ import annotations
 import os
 import queue
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -33,8 +32,8 @@ from headrace.runtime.level_task import Row
 from headrace.runtime.source_task import decoder
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting, WorkerFailure, reported
-from headrace.spark.file_store import LocalStore
 from headrace.spark.flow.channel import Link, leave_process
+from headrace.spark.flow.state_files import DriverFiles
 from headrace.spark.flow.worker import FlowPlan, make_level, read_blobs, restore_level
 from headrace.spark.garbage import look_at_everything, pass_over_what_stays
 from headrace.spark.runs_at_work import is_over, note_run
@@ -83,12 +82,15 @@ def _take_kept(shipment: Shipment, id: TaskId, begin: Begin) -> _Kept | None:
 class _AtWork:
     """What a task has around it: the driver, its files."""
 
-    def __init__(self, plan: FlowPlan, link: Link, begin: Begin, reporting: Reporting):
+    def __init__(
+        self, plan: FlowPlan, link: Link, begin: Begin, reporting: Reporting, files: DriverFiles
+    ):
         self.plan = plan
         self.begin = begin
         self.reporting = reporting
+        self.files = files
+        self.state = files.state_files(plan.state)
         self._link = link
-        self._store = LocalStore(Path(plan.state))
 
     @property
     def round(self) -> Round:
@@ -101,11 +103,8 @@ class _AtWork:
     def write(self, files: Written, then: Callable[[], None]) -> None:
         for name, content in files:
             reach("state-files.before", self.begin.checkpoint)
-            self._store.write(name, content)
+            self.state.write(name, content)
         then()
-
-    def read(self, name: str) -> bytes:
-        return self._store.read(name)
 
     def as_arrow(self, rows: Iterator[Row], level: FlowingLevel) -> Iterator[pa.RecordBatch]:
         for slot, blob in rows:
@@ -121,13 +120,15 @@ def _begun(plan: FlowPlan, id: TaskId) -> Iterator[_AtWork]:
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
     link = Link(plan.address, Hello(id, os.getpid()), said.put)
     try:
-        with reported() as reporting:
+        with reported() as reporting, closing(DriverFiles(plan.address)) as files:
             pass_over_what_stays()
             begin = said.get()
             if isinstance(begin, Leave):
                 leave_process()
-            yield _AtWork(plan, link, begin, reporting)
+            yield _AtWork(plan, link, begin, reporting, files)
     except GeneratorExit:
+        raise
+    except _InputFailed:
         raise
     except BaseException as error:
         link.send(Failed(id, str(error) if isinstance(error, WorkerFailure) else repr(error)))
@@ -191,9 +192,20 @@ def _read(kept: _Kept, spec: SourceSpec, at_work: _AtWork) -> Iterator[Batch]:
         yield from read_ranges(kept.reader, at_work.round.ranges, splits_end=splits_end)
 
 
+class _InputFailed(Exception):
+    """Spark could not read what it was to hand over, and says itself why."""
+
+
+def _given(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from rows
+    except pa.ArrowInvalid as error:  # the stream ends in the middle
+        raise _InputFailed from error
+
+
 def _decode(spec: SourceSpec, rows: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
     decode = decoder(spec)
-    for batch in rows:
+    for batch in _given(rows):
         # Rows of a table have all their columns; others are one.
         yield from decode([batch] if isinstance(spec, FrameSpec) else column(batch, 0))
 
@@ -234,6 +246,8 @@ def _open(
     begin = at_work.begin
     if begin.restored is not None and kept.checkpoint == begin.restored:
         kept.level.complete(begin.restored)
+    else:
+        kept.level.say_all_anew()
     task = FlowTask(id, kept.level, begin, at_work, kept.items)
     task.open(in_flight)
     return task
@@ -262,7 +276,7 @@ def _caught_up(at_work: _AtWork, id: TaskId) -> tuple[_Kept, list[Parcel]]:
     items = DriverItems()
     kept = _Kept(make_level(plan, id.level, id.number, items), items, begin.attempt)
     with abandoned_on_failure(kept.level):
-        in_flight = restore_level(kept.level, begin, at_work.read)
+        in_flight = restore_level(kept.level, begin, at_work.state, at_work.files)
         kept.level.expect_senders(plan.tasks_of)
     return kept, in_flight
 
@@ -276,6 +290,6 @@ def _catch_up(at_work: _AtWork, kept: _Kept) -> bool:
     if wanted.files[:known] != files.files:
         return False
     with abandoned_on_failure(kept.level):
-        restore(kept.level.state, replace(wanted, files=wanted.files[known:]), at_work.read)
+        restore(kept.level.state, replace(wanted, files=wanted.files[known:]), at_work.state.read)
         kept.level.restore_clock()
     return True

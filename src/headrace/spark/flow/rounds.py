@@ -35,6 +35,7 @@ from headrace.spark.flow.checkpoint_files import STATE
 from headrace.spark.flow.frame_rounds import FrameRounds
 from headrace.spark.flow.lowering import at_slots, lower_levels, source_tasks
 from headrace.spark.flow.round_worker import read_in_round, work_in_round
+from headrace.spark.flow.state_files import mounted_at
 from headrace.spark.flow.worker import FlowPlan
 from headrace.spark.worker import SCHEMA, wall_clock
 
@@ -66,7 +67,7 @@ class RoundRun(Attempt):
         self._flow = FlowPlan(
             job.shipment,
             self.server.address,
-            f"{self.store.uri}/{STATE}",
+            mounted_at(self.store.child(STATE)),
             source_tasks(plan),
             buffer_ms=None,
             mark_ms=0,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from headrace.errors import HeadraceError, JobFailed, Unsupported
+from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.physical import WATERMARK_INTERVAL, PhysicalPlan
 from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.coordinator import TooManyFailures
@@ -17,12 +17,12 @@ from headrace.runtime.flow.master import Master
 from headrace.runtime.flow.messages import DriverItem, Failed, Hold, TaskId, Told
 from headrace.spark.alignment import Aligner
 from headrace.spark.failures import from_spark
-from headrace.spark.file_store import FileStore, LocalStore
 from headrace.spark.flow.attempt import FAREWELL, Attempt, Job, begun_with, explain_loss
 from headrace.spark.flow.checkpoint_files import STATE
 from headrace.spark.flow.clock import clock
 from headrace.spark.flow.lowering import lower_levels, source_tasks
 from headrace.spark.flow.query import exchanged, start_query
+from headrace.spark.flow.state_files import mounted_at
 from headrace.spark.flow.worker import FlowPlan, read_sources, run_level
 from headrace.spark.session import local_slots
 from headrace.spark.worker import SCHEMA
@@ -47,7 +47,6 @@ class FlowRun(Attempt):
 
     def __init__(self, job: Job, before: Attempt | None = None):
         super().__init__(job, before)
-        _require_mounted(self.store)
         plan = job.plan
         self._query: StreamingQuery | None = None
         self._aligner = Aligner(plan)
@@ -104,7 +103,7 @@ class FlowRun(Attempt):
         flow = FlowPlan(
             self.job.shipment,
             self.server.address,
-            f"{self.store.uri}/{STATE}",
+            mounted_at(self.store.child(STATE)),
             sources,
             buffer_ms=settings.buffer_timeout_ms,
             mark_ms=int(plan.settings.get(WATERMARK_INTERVAL, _USUAL_MARK_INTERVAL)),
@@ -178,15 +177,6 @@ class FlowRun(Attempt):
 
     def drain(self) -> None:
         self.ledger.drain()
-
-
-def _require_mounted(run: FileStore) -> None:
-    if not isinstance(run, LocalStore):
-        raise Unsupported(
-            f"a job that runs in real time cannot keep its checkpoints in {run.uri} yet",
-            hint="Give execution.checkpointing.dir a folder that is mounted on all machines, or "
-            "set headrace.stream.mode to micro-batch.",
-        )
 
 
 def _from_spark(error: BaseException) -> HeadraceError:

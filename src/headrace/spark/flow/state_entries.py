@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import broadcast, element_at, split
 
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.spark.failures import reported
@@ -33,12 +34,25 @@ def entries_of(
         rows.append((task.number, HEAD, pickle.dumps(head, 5), None))
         rows += [(task.number, entry, None, file.name) for entry, file in enumerate(slot.files)]
     frame = spark.createDataFrame(rows, "label int, entry long, blob binary, file string")
-    return frame.mapInArrow(_read_from(f"{run.uri}/{STATE}"), _SCHEMA)
+    state = run.child(STATE)
+    if isinstance(state, LocalStore):
+        return frame.mapInArrow(_read_from(state.path), _SCHEMA)
+    return _read_by_spark(spark, frame, [f"{state.uri}/{row[3]}" for row in rows if row[3]])
 
 
-def _read_from(folder: str) -> ArrowFunction:
+def _read_by_spark(spark: SparkSession, listed: DataFrame, files: list[str]) -> DataFrame:
+    """Of files that workers cannot open."""
+    heads = listed.where("file is null").select("label", "entry", "blob")
+    if not files:
+        return heads
+    found = spark.read.format("binaryFile").load(files)
+    found = found.select(element_at(split("path", "/"), -1).alias("file"), "content")
+    return heads.unionAll(found.join(broadcast(listed), "file").select("label", "entry", "content"))
+
+
+def _read_from(folder: Path) -> ArrowFunction:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        store = LocalStore(Path(folder))
+        store = LocalStore(folder)
         with reported():
             for rows in batches:
                 for label, entry, blob, file in zip(*rows.to_pydict().values(), strict=True):

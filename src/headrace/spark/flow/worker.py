@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,8 +44,8 @@ from headrace.runtime.flow.task import DriverItems, FlowTask
 from headrace.runtime.level_task import Row
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting, WorkerFailure, reported
-from headrace.spark.file_store import LocalStore
 from headrace.spark.flow.channel import Address, Link
+from headrace.spark.flow.state_files import DriverFiles, StateFiles
 from headrace.spark.savepoints.restore import TakenOver
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition, wall_clock
@@ -77,8 +77,8 @@ class FlowPlan:
 
     shipment: Shipment
     address: Address
-    state: str
-    """The folder of the job's state."""
+    state: Path | None
+    """The folder of the job's state; None: its files go through the driver."""
     sources: tuple[tuple[int, int], ...]
     """By number of the source task: the source's vertex, and the task's number among its own."""
     buffer_ms: int | None
@@ -100,9 +100,9 @@ class FlowPlan:
 class _Outside:
     """A task's way to the driver and to the files of its state."""
 
-    def __init__(self, link: Link, state: str):
+    def __init__(self, link: Link, state: StateFiles):
         self._link = link
-        self._store = LocalStore(Path(state))
+        self._state = state
         self._work: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._failure: BaseException | None = None
         threading.Thread(target=self._write_all, daemon=True, name="headrace-writer").start()
@@ -124,7 +124,7 @@ class _Outside:
             try:
                 for name, content in files:
                     reach("state-files.before", int(name.split("-")[3]))
-                    self._store.write(name, content)
+                    self._state.write(name, content)
                 then()
             except BaseException as error:
                 self._failure = error
@@ -197,6 +197,7 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
             at_work.reporting.speaks_of(source.name, source.uid)
             assert isinstance(source.source, SplitSpec)
             splits = Splits(source.source.source)
+            level.awaits_splits = True
             task = at_work.flow_task(id, level, splits=splits)
             with abandoned_on_failure(level):
                 yield from _as_arrow(_read(at_work, task, splits, vertex), task, at_work.link)
@@ -221,29 +222,36 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
                 yield from task.feed(vertex, batch)
                 waker.wrote()
         message = at_work.next_message(pause, task=task)
-        if isinstance(message, Trigger) and not task.ended:
-            reach("barrier-injected", message.checkpoint)
-            yield from task.checkpoint(message.checkpoint, is_exact=message.is_exact)
-            stopped = stopped or message.stops
-        elif isinstance(message, Room):
-            yield from task.make_room(message)
-        elif isinstance(message, Assign):
-            for known in splits.assign(message.splits):
-                yield from task.feed(vertex, known)
-        elif isinstance(message, Hold):
-            splits.hold(message.splits)
-        elif isinstance(message, NoMoreSplits):
-            splits.complete()
-        elif isinstance(message, Drain):
-            splits.drain()
-        elif isinstance(message, Completed) and not task.ended:
-            task.task.complete(message.checkpoint)
+        yield from _hear(message, task, splits, vertex)
+        stopped = stopped or (isinstance(message, Trigger) and message.stops)
         if task.ended or stopped:
             continue
         if splits.ended:
             yield from task.end()
         else:
             yield from waker.do_what_is_due()
+
+
+def _hear(message: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
+    """What the driver says to a source task."""
+    match message:
+        case Trigger(checkpoint=number) if not task.ended:
+            reach("barrier-injected", number)
+            yield from task.checkpoint(number, is_exact=message.is_exact)
+        case Room():
+            yield from task.make_room(message)
+        case Assign(splits=assigned):
+            task.task.awaits_splits = False
+            for known in splits.assign(assigned):
+                yield from task.feed(vertex, known)
+        case Hold(splits=waiting):
+            splits.hold(waiting)
+        case NoMoreSplits():
+            splits.complete()
+        case Drain():
+            splits.drain()
+        case Completed(checkpoint=number) if not task.ended:
+            task.task.complete(number)
 
 
 def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
@@ -254,8 +262,7 @@ def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
         with _begun(plan, id, rows) as at_work:
             level = make_level(plan, level_number, id.number, at_work.items)
             with abandoned_on_failure(level):
-                read = LocalStore(Path(plan.state)).read
-                in_flight = restore_level(level, at_work.begin, read)
+                in_flight = restore_level(level, at_work.begin, at_work.state, at_work.files)
                 level.expect_senders(plan.tasks_of)
                 task = at_work.flow_task(id, level, in_flight=in_flight)
                 yield from _as_arrow(_flow(at_work, task), task, at_work.link)
@@ -263,15 +270,17 @@ def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
     return run
 
 
-def restore_level(level: FlowingLevel, begin: Begin, read: Callable[[str], bytes]) -> list[Parcel]:
+def restore_level(
+    level: FlowingLevel, begin: Begin, state: StateFiles, files: DriverFiles
+) -> list[Parcel]:
     """Give a task its state back; returns what was on its way to it."""
     if begin.state is not None:
-        restore(level.state, begin.state, read)
+        restore(level.state, begin.state, state.read)
         level.restore_clock()
-        return read_in_flight(begin.state, read)
+        return read_in_flight(begin.state, state.read)
     if begin.taken_over is not None:
         given: TakenOver = pickle.loads(begin.taken_over)
-        given.apply(level.state, level.subtask)
+        given.apply(level.state, level.subtask, files.open_saved)
         level.restore_clock()
     return []
 
@@ -307,15 +316,18 @@ class _AtWork:
     """What a task has around it while it runs: the driver, its input, its files."""
 
     def __init__(
-        self, plan: FlowPlan, link: Link, inbox: Inbox, begin: Begin, reporting: Reporting
-    ):
+        self, plan: FlowPlan, link: Link, inbox: Inbox, begin: Begin, reporting: Reporting,
+        files: DriverFiles,
+    ):  # fmt: skip
         self.plan = plan
         self.reporting = reporting
         self.link = link
         self.begin = begin
         self.items = DriverItems(checkpoints=plan.checkpoints)
         self._inbox = inbox
-        self._outside = _Outside(link, plan.state)
+        self.files = files
+        self.state = files.state_files(plan.state)
+        self._outside = _Outside(link, self.state)
 
     def flow_task(
         self, id: TaskId, level: FlowingLevel, *, splits: Splits | None = None,
@@ -366,12 +378,12 @@ def _begun(plan: FlowPlan, id: TaskId, rows: Iterator[pa.RecordBatch]) -> Iterat
     inbox: Inbox = queue.SimpleQueue()
     link = Link(plan.address, Hello(id, os.getpid()), inbox.put)
     try:
-        with reported() as reporting:
+        with reported() as reporting, closing(DriverFiles(plan.address)) as files:
             begin = inbox.get()
             threading.Thread(
                 target=_drain, args=(rows, inbox, link), daemon=True, name="headrace-rows"
             ).start()
-            yield _AtWork(plan, link, inbox, begin, reporting)
+            yield _AtWork(plan, link, inbox, begin, reporting, files)
     except GeneratorExit:
         raise
     except BaseException as error:

@@ -7,8 +7,9 @@ that only Spark can read are dealt out by whoever reads them, and travel to thei
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from headrace.runtime.packed_changes import Piece
 from headrace.runtime.placement import Placement
 from headrace.runtime.state_rows import KEYED, WINDOW, as_change
 from headrace.runtime.state_transfer import restored_as
-from headrace.spark.savepoints.direct_files import rows_in_folder
+from headrace.spark.savepoints.direct_files import files_in, rows_in_files
 from headrace.spark.savepoints.metadata import SavedState
 
 
@@ -44,15 +45,15 @@ class Dealer:
                 for slot, items in self._placement.deal(form, rows):
                     yield slot, self._items(items)
 
-    def to_slot(self, root: Path, slot: int) -> Iterator[Piece]:
-        """What one slot gets of the files below a savepoint."""
-        form, folder = self.state.form, root / self.state.folder
+    def to_slot(self, files: Iterable[Path | RawIOBase], slot: int) -> Iterator[Piece]:
+        """What one slot gets of the files that hold the state."""
+        form = self.state.form
         if self.whole:
-            rows = rows_in_folder(folder, form.schema.names)
+            rows = rows_in_files(files, form.schema.names)
             yield from (piece for its_slot, piece in self.to_all(rows) if its_slot == slot)
             return
         groups = self._placement.groups_of(slot)
-        for rows in rows_in_folder(folder, form.schema.names, groups):
+        for rows in rows_in_files(files, form.schema.names, groups):
             own = self._placement.rows_of(form, rows, slot)
             if own.num_rows:
                 yield self._rows(own) if form.plain else self._items(form.decode(own))
@@ -65,12 +66,19 @@ class Dealer:
         return Piece.of_changes([(self.state.operator, self._name, kind, as_change(kind, items))])
 
 
+OpenFile = Callable[[str, int], RawIOBase]
+"""Opens a file of a savepoint by its path below it and its size."""
+
+
 @dataclass(frozen=True)
 class SlotFiles:
     """The files of a savepoint that a slot finds its rows in."""
 
-    root: Path
+    root: Path | None
+    """None: a worker cannot open them itself."""
     dealers: tuple[Dealer, ...]
+    sizes: dict[str, int] = field(default_factory=dict)
+    """By the path of each file, where a worker cannot look for them."""
 
     @property
     def plain(self) -> bool:
@@ -82,9 +90,17 @@ class SlotFiles:
         return pickle.dumps({name: as_ for dealer in self.dealers
                              for name, as_ in dealer.about.items()}, 5)  # fmt: skip
 
-    def pieces(self, slot: int) -> Iterator[Piece]:
+    def pieces(self, slot: int, open_file: OpenFile | None = None) -> Iterator[Piece]:
+        """What the slot takes over; `open_file` reaches what a worker cannot."""
         for dealer in self.dealers:
-            yield from dealer.to_slot(self.root, slot)
+            yield from dealer.to_slot(self._files_in(dealer.state.folder, open_file), slot)
+
+    def _files_in(self, folder: str, open_file: OpenFile | None) -> Iterable[Path | RawIOBase]:
+        if self.root is not None:
+            return files_in(self.root / folder)
+        assert open_file is not None
+        return (open_file(name, size) for name, size in sorted(self.sizes.items())
+                if name.startswith(f"{folder}/"))  # fmt: skip
 
 
 def _whole(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from io import RawIOBase
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,19 @@ def rows_in_folder(
     folder: Path, columns: list[str], groups: range | None = None
 ) -> Iterator[pa.RecordBatch]:
     """The rows in all files of a folder; of keyed state those parts that may be of key groups."""
-    for file in sorted(folder.glob("*.parquet")):
+    yield from rows_in_files(files_in(folder), columns, groups)
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The files with rows that a folder has."""
+    return sorted(folder.glob("*.parquet"))
+
+
+def rows_in_files(
+    files: Iterable[Path | RawIOBase], columns: list[str], groups: range | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The same, of files from wherever."""
+    for file in files:
         with pq.ParquetFile(file) as parquet:
             for part in range(parquet.num_row_groups):
                 if groups is None or _may_hold(parquet.metadata.row_group(part), groups):

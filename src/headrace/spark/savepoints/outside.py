@@ -51,11 +51,14 @@ def copy_checkpoint(spark: SparkSession, place: str, target: FileStore) -> Savep
 
 
 def at_last_checkpoint(
-    spark: SparkSession, run: FileStore, read: Callable[[Checkpoint], T]
+    spark: SparkSession, run: FileStore, read: Callable[[Checkpoint], T], held: int | None = None
 ) -> T:  # fmt: skip
-    """Read the last checkpoint, once more if the job has gone on and taken it away meanwhile."""
+    """Read the last checkpoint, once more if the job has gone on and taken it away meanwhile.
+
+    `held`: one that is not taken away, unless the job fails and starts again.
+    """
     for _ in range(_TRIES - 1):
-        batch = _last(run)
+        batch, held = _last(run) if held is None else held, None
         try:
             return read(Checkpoint(spark, run, batch))
         except InvalidArgument:

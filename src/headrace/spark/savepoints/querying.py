@@ -31,8 +31,13 @@ _CHOSEN_FIRST = (KEYED, WINDOW, BROADCAST)
 """Of states that share a name, the one that has the key asked for."""
 
 
-def query_key(spark: SparkSession, run: FileStore, uid: str, name: str, key: Any) -> Any:
-    """What a state holds for one key: only the slot of the key is read."""
+def query_key(
+    spark: SparkSession, run: FileStore, uid: str, name: str, key: Any, held: int | None = None
+) -> Any:
+    """What a state holds for one key: only the slot of the key is read.
+
+    `held`: as `at_last_checkpoint` has it.
+    """
 
     def read(checkpoint: Checkpoint) -> Any:
         operator = _operator(checkpoint, uid)
@@ -44,13 +49,15 @@ def query_key(spark: SparkSession, run: FileStore, uid: str, name: str, key: Any
         [row] = ordered.mapInArrow(_look_up(uid, name, key), "found binary").collect()
         return pickle.loads(bytes(row.found))
 
-    names, found = at_last_checkpoint(spark, run, read)
+    names, found = at_last_checkpoint(spark, run, read, held)
     if names is not None:
         raise _no_state(uid, name, names)
     return found
 
 
-def state_frame(spark: SparkSession, run: FileStore, uid: str, name: str) -> DataFrame:
+def state_frame(
+    spark: SparkSession, run: FileStore, uid: str, name: str, held: int | None = None
+) -> DataFrame:
     """All rows of a state, in the form of a savepoint; they stay as they are from now on."""
 
     def read(checkpoint: Checkpoint) -> DataFrame:
@@ -69,7 +76,7 @@ def state_frame(spark: SparkSession, run: FileStore, uid: str, name: str) -> Dat
         finally:
             mine.unpersist()
 
-    return at_last_checkpoint(spark, run, read)
+    return at_last_checkpoint(spark, run, read, held)
 
 
 def _operator(checkpoint: Checkpoint, uid: str) -> dict[str, Any]:

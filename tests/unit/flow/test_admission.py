@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -16,14 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.connectors.data_generator import DataGeneratorSource
-from headrace.connectors.number_sequence import NumberRanges, NumberSequenceSource
+from headrace.connectors.number_sequence import NumberRanges
 from headrace.connectors.whole_files import WholeFiles
-from headrace.core.source import Source, Split, SplitEnumerator, SplitSpec
+from headrace.core.source import Source, Split, SplitEnumerator
 from headrace.formats.stream_format import LinesOfFile, StreamFormat
 from headrace.runtime import line_ranges
-from headrace.runtime.line_ranges import LineFiles
-from headrace.runtime.source_task import decoder
-from headrace.spark.admission import (
+from headrace.runtime.flow.admission import (
     CLIMBING_GROWTH,
     FEWEST_RECORDS,
     PROBE,
@@ -31,9 +28,10 @@ from headrace.spark.admission import (
     BatchSize,
     target_seconds,
 )
-from headrace.spark.admission_notes import AdmissionNotes, Gate, Pace, shared
-from headrace.spark.stream_inputs import SplitStream
+from headrace.runtime.flow.gate import Gate, Pace, shared
+from headrace.runtime.line_ranges import LineFiles
 from headrace.testing.sources import ScriptedSource
+from tests.unit.flow.rounds_of_sources import read_rounds, split_rounds
 
 PLENTY = 10**12
 
@@ -207,78 +205,58 @@ def offers(enumerator: SplitEnumerator, at: dict[str, Any]) -> list[tuple[Split,
 
 
 class TestGate:
-    @pytest.fixture
-    def notes(self, tmp_path: Path) -> AdmissionNotes:
-        notes = AdmissionNotes(tmp_path / "admission")
-        notes.create()
-        return notes
-
-    def test_notes_of_a_job_that_has_ended_are_not_brought_back(
-        self, notes: AdmissionNotes, tmp_path: Path
-    ) -> None:
-        (tmp_path / "admission").rmdir()
-        enumerator = Growing({"a": 10})
-        assert Gate(enumerator, notes, 3).admit(offers(enumerator, {})) == {"a": 10}
-        assert not (tmp_path / "admission").exists()
-
-    def test_without_a_limit_everything_is_taken(self, notes: AdmissionNotes) -> None:
+    def test_without_a_limit_everything_is_taken(self) -> None:
         enumerator = Growing({"a": 1000, "b": 5})
-        gate = Gate(enumerator, notes, 3)
-        assert gate.admit(offers(enumerator, {})) == {"a": 1000, "b": 5}
-        assert notes.reach(3).admitted == 1005
-        assert notes.reach(3).behind == 0
+        gate = Gate(enumerator)
+        assert gate.admit(offers(enumerator, {}), None) == {"a": 1000, "b": 5}
+        assert (gate.reach.admitted, gate.reach.behind) == (1005, 0)
 
-    def test_splits_share_the_limit(self, notes: AdmissionNotes) -> None:
-        notes.write_limits({3: 100, 4: None})
+    def test_splits_share_the_limit(self) -> None:
         enumerator = Growing({"a": 300, "b": 100, "c": 0})
-        gate = Gate(enumerator, notes, 3)
-        assert gate.admit(offers(enumerator, {})) == {"a": 75, "b": 25, "c": 0}
-        reach = notes.reach(3)
+        gate = Gate(enumerator)
+        assert gate.admit(offers(enumerator, {}), 100) == {"a": 75, "b": 25, "c": 0}
+        reach = gate.reach
         assert (reach.admitted, reach.behind) == (100, 300)
         assert (reach.splits["a"].position, reach.splits["a"].available) == (75, 300)
 
-    def test_files_are_read_one_after_the_other(self, notes: AdmissionNotes) -> None:
-        notes.write_limits({3: 100})
+    def test_files_are_read_one_after_the_other(self) -> None:
         enumerator = Growing({"a": 60, "b": 60, "c": 60})
-        gate = Gate(enumerator, notes, 3, one_by_one=True)
-        at = gate.admit(offers(enumerator, {}))
+        gate = Gate(enumerator, one_by_one=True)
+        at = gate.admit(offers(enumerator, {}), 100)
         assert at == {"a": 60, "b": 40, "c": 0}
-        assert notes.reach(3).behind == 80
-        assert gate.admit(offers(enumerator, at)) == {"a": 60, "b": 60, "c": 60}
+        assert gate.reach.behind == 80
+        assert gate.admit(offers(enumerator, at), 100) == {"a": 60, "b": 60, "c": 60}
 
-    def test_what_cannot_be_cut_is_taken_whole(self, notes: AdmissionNotes) -> None:
-        notes.write_limits({3: 10})
+    def test_what_cannot_be_cut_is_taken_whole(self) -> None:
         enumerator = Lists({"a": 500})
-        gate = Gate(enumerator, notes, 3)
-        assert gate.admit(offers(enumerator, {})) == {"a": 500}
-        assert notes.reach(3).behind == 0
+        gate = Gate(enumerator)
+        assert gate.admit(offers(enumerator, {}), 10) == {"a": 500}
+        assert gate.reach.behind == 0
 
-    def test_a_source_at_rest_notes_nothing_new(self, notes: AdmissionNotes) -> None:
-        now = iter(range(100))
+    def test_a_source_at_rest_hands_over_nothing(self) -> None:
         enumerator = Growing({"a": 10})
-        gate = Gate(enumerator, notes, 3, clock=lambda: next(now))
-        at = gate.admit(offers(enumerator, {}))
-        first = notes.reach(3)
-        gate.admit(offers(enumerator, at))
-        assert notes.reach(3) == first
+        gate = Gate(enumerator)
+        at = gate.admit(offers(enumerator, {}), None)
+        assert gate.reach.admitted == 10
+        gate.admit(offers(enumerator, at), None)
+        assert gate.reach.admitted == 0
+        assert gate.reach.splits["a"].position == 10
 
-    def test_splits_that_wait_stay_visible(self, notes: AdmissionNotes) -> None:
-        notes.write_limits({3: 10})
+    def test_splits_that_wait_stay_visible(self) -> None:
         enumerator = Growing({"a": 100, "b": 100})
-        gate = Gate(enumerator, notes, 3)
-        at = gate.admit(offers(enumerator, {}))
-        gate.admit([offer for offer in offers(enumerator, at) if offer[0].id == "a"])
-        assert notes.reach(3).splits["b"].behind == 95
+        gate = Gate(enumerator)
+        at = gate.admit(offers(enumerator, {}), 10)
+        gate.admit([offer for offer in offers(enumerator, at) if offer[0].id == "a"], 10)
+        assert gate.reach.splits["b"].behind == 95
 
-    def test_every_number_once_however_it_is_cut(self, notes: AdmissionNotes) -> None:
+    def test_every_number_once_however_it_is_cut(self) -> None:
         enumerator = NumberRanges(-50, 1000, 8)
-        gate = Gate(enumerator, notes, 0)
+        gate = Gate(enumerator)
         at = {split.id: enumerator.initial_position(split) for split in enumerator.splits()}
         read: list[int] = []
         chance = random.Random(1)
         while len(read) < 1050:
-            notes.write_limits({0: chance.randrange(1, 90)})
-            ends = gate.admit(offers(enumerator, at))
+            ends = gate.admit(offers(enumerator, at), chance.randrange(1, 90))
             read += [number for id in at for number in range(at[id], ends[id])]
             assert ends != at
             at = ends
@@ -296,141 +274,129 @@ class TestSources:
         for place, file in enumerate(files):
             file.write_text("\n".join(lines[place::3]) + "\n", encoding="utf-8")
         with patch.multiple(line_ranges, BLOCK=4000, LARGEST_RANGE=10_000, SAMPLE=2000):
-            found = self.read(LineFiles(files, parallelism), tmp_path / "notes", 100)
+            found = self.read(LineFiles(files, parallelism), 100)
         assert Counter(line for batch in found for line in batch) == Counter(lines)
         assert len(found) > 15
         assert max(map(len, found)) < 250
 
     def test_whole_files(self, tmp_path: Path) -> None:
-        (tmp_path / "in").mkdir()
         for name in "abcdef":
-            (tmp_path / "in" / name).write_text("".join(f"{name}{n}\n" for n in range(50)))
+            (tmp_path / name).write_text("".join(f"{name}{n}\n" for n in range(50)))
         lines = LinesOfFile(StreamFormat.text_line_format())
-        source = WholeFiles(lines, (str(tmp_path / "in"),), watch=False, origin=None)
-        found = self.read(source, tmp_path / "notes", 120)
+        found = self.read(WholeFiles(lines, (str(tmp_path),), watch=False, origin=None), 120)
         assert [sorted({line[0] for line in batch}) for batch in found] == [
-            ["a", "b", "c"], ["d", "e", "f"],
-        ]  # fmt: skip
+            ["a", "b", "c"],
+            ["d", "e", "f"],
+        ]
         assert sum(map(len, found)) == 300
 
-    def test_numbers_by_the_clock(self, tmp_path: Path) -> None:
+    def test_numbers_by_the_clock(self) -> None:
         source = DataGeneratorSource(lambda number: number, records_per_second=2000)
         enumerator = source.create_enumerator()
-        notes = AdmissionNotes(tmp_path)
-        notes.write_limits({0: 30})
+        gate = Gate(enumerator)
         split, other = enumerator.splits()
         start, end = {"next": 5, "since": 7}, {"next": 105, "since": 7}
-        ends = Gate(enumerator, notes, 0).admit([(split, start, end), (other, end, end)])
+        ends = gate.admit([(split, start, end), (other, end, end)], 30)
         assert ends == {split.id: {"next": 35, "since": 7}, other.id: end}
-        assert notes.reach(0).behind == 70
+        assert gate.reach.behind == 70
 
-    def test_scripts_are_never_cut(self, tmp_path: Path) -> None:
-        source = ScriptedSource([list(range(50)), [1], []])
-        assert self.read(source, tmp_path, 3) == [list(range(50)), [1], []]
+    def test_scripts_are_never_cut(self) -> None:
+        assert self.read(ScriptedSource([list(range(50)), [1], []]), 3) == [
+            list(range(50)),
+            [1],
+            [],
+        ]
 
-    def read(self, source: Source[Any], notes: Path, limit: int) -> list[list[Any]]:
+    def read(self, source: Source[Any], limit: int) -> list[list[Any]]:
         """The records of each micro-batch."""
-        AdmissionNotes(notes).create()
-        AdmissionNotes(notes).write_limits({0: limit})
-        stream = SplitStream(source, notes=AdmissionNotes(notes))
-        read = decoder(SplitSpec(source))
-        found = []
-        at = stream.initialOffset()
-        while (end := stream.latestOffset(at, None)) != at:
-            parts = [part.value for part in stream.partitions(at, end)]
-            found.append([value for batch in read(parts) for value in batch.values])
-            at = end
-        return found
+        return read_rounds(source, split_rounds(source, tasks=2), limit)
 
 
 class Simulation:
     """A job of several sources, each with so many new records a second, and a price for each."""
 
-    def __init__(self, folder: Path, backlogs: list[int], rates: list[float], costs: list[float],
-                 target: float | None = 1.0, max_records: int | None = None,
-                 now: float = 1000.0):  # fmt: skip
-        sources = [SimpleNamespace(id=id, source=SplitSpec(NumberSequenceSource(0, 1)))
-                   for id in range(len(rates))]  # fmt: skip
-        self.now = now
-        self.notes = AdmissionNotes(folder)
-        plan: Any = SimpleNamespace(sources=sources)
-        self.admission = Admission(plan, folder, target, max_records, clock=lambda: self.now)
+    def __init__(
+        self,
+        backlogs: list[int],
+        rates: list[float],
+        costs: list[float],
+        target: float | None = 1.0,
+        max_records: int | None = None,
+    ):
+        self.admission = Admission(range(len(rates)), target, max_records)
         self.enumerators = [Growing({"only": backlog}) for backlog in backlogs]
-        self.gates = [Gate(enumerator, self.notes, id, clock=lambda: self.now)
-                      for id, enumerator in enumerate(self.enumerators)]  # fmt: skip
+        self.gates = [Gate(enumerator) for enumerator in self.enumerators]
         self.at = [0 for _ in rates]
         self.rates, self.costs = rates, costs
         self.fixed = 0.1
 
     def run(self, batches: int) -> list[tuple[float, list[int]]]:
         """How long each micro-batch took, and how many records each source gave."""
-        found = []
-        for _ in range(batches):
-            taken = []
-            self.now += 0.01
-            for id, gate in enumerate(self.gates):
-                end = gate.admit(offers(self.enumerators[id], {"only": self.at[id]}))["only"]
-                taken.append(end - self.at[id])
-                self.at[id] = end
-            seconds = self.fixed + sum(n * cost for n, cost in zip(taken, self.costs, strict=True))
-            self.now += seconds
-            for enumerator, rate in zip(self.enumerators, self.rates, strict=True):
-                enumerator.available["only"] += round(rate * (seconds + 0.01))
-            self.admission.batch_ended()
-            found.append((seconds, taken))
-        return found
+        return [self._run_one() for _ in range(batches)]
+
+    def _run_one(self) -> tuple[float, list[int]]:
+        taken = []
+        for id, gate in enumerate(self.gates):
+            offered = offers(self.enumerators[id], {"only": self.at[id]})
+            end = gate.admit(offered, self.admission.limits[id])["only"]
+            taken.append(end - self.at[id])
+            self.at[id] = end
+        seconds = self.fixed + sum(n * cost for n, cost in zip(taken, self.costs, strict=True))
+        for enumerator, rate in zip(self.enumerators, self.rates, strict=True):
+            enumerator.available["only"] += round(rate * (seconds + 0.01))
+        reaches = {id: gate.reach for id, gate in enumerate(self.gates)}
+        self.admission.batch_ended(seconds, reaches)
+        return seconds, taken
 
 
 class TestTheWholeLoop:
-    def test_a_backlog_is_worked_off(self, tmp_path: Path) -> None:
-        job = Simulation(tmp_path, [5_000_000], rates=[1000], costs=[1e-5])
+    def test_a_backlog_is_worked_off(self) -> None:
+        job = Simulation([5_000_000], rates=[1000], costs=[1e-5])
         found = job.run(80)
         assert all(seconds < 1.3 for seconds, _ in found)
         assert job.at[0] > 5_000_000
-        assert job.notes.reach(0).behind == 0
+        assert job.gates[0].reach.behind == 0
         assert found[-1][0] < 0.2  # small and quick again
 
-    def test_a_slow_source_is_not_held_back_by_a_fast_one(self, tmp_path: Path) -> None:
-        job = Simulation(tmp_path, [100, 50_000_000], rates=[50, 200_000], costs=[1e-5, 1e-5])
+    def test_a_slow_source_is_not_held_back_by_a_fast_one(self) -> None:
+        job = Simulation([100, 50_000_000], rates=[50, 200_000], costs=[1e-5, 1e-5])
         found = job.run(60)
         assert all(0.7 < seconds < 1.4 for seconds, _ in found[10:])
         assert job.enumerators[0].available["only"] - job.at[0] <= 100
 
-    def test_dear_records_of_one_source(self, tmp_path: Path) -> None:
-        job = Simulation(tmp_path, [10**7, 10**7], rates=[0, 0], costs=[1e-3, 1e-6])
+    def test_dear_records_of_one_source(self) -> None:
+        job = Simulation([10**7, 10**7], rates=[0, 0], costs=[1e-3, 1e-6])
         found = job.run(60)
         assert all(0.7 < seconds < 1.5 for seconds, _ in found[10:])
 
-    def test_two_backlogs_end_together(self, tmp_path: Path) -> None:
-        job = Simulation(tmp_path, [3_000_000, 1_000_000], rates=[0, 0], costs=[1e-5, 1e-5])
+    def test_two_backlogs_end_together(self) -> None:
+        job = Simulation([3_000_000, 1_000_000], rates=[0, 0], costs=[1e-5, 1e-5])
         found = job.run(20)
         ratios = [taken[0] / taken[1] for _, taken in found[3:]]
         assert all(2.5 < ratio < 3.5 for ratio in ratios)
 
-    def test_a_flood_at_a_source_that_kept_up(self, tmp_path: Path) -> None:
-        job = Simulation(tmp_path, [100, 10**7], rates=[100, 0], costs=[1e-5, 1e-5])
+    def test_a_flood_at_a_source_that_kept_up(self) -> None:
+        job = Simulation([100, 10**7], rates=[100, 0], costs=[1e-5, 1e-5])
         job.run(20)
         job.enumerators[0].available["only"] += 10**7
         found = job.run(10)
         assert found[0][0] < 2.5
         assert all(seconds < 1.5 for seconds, _ in found[2:])
 
-    def test_the_most_records_of_a_batch(self, tmp_path: Path) -> None:
-        job = Simulation(tmp_path, [10**6], rates=[0], costs=[1e-6], max_records=777)
+    def test_the_most_records_of_a_batch(self) -> None:
+        job = Simulation([10**6], rates=[0], costs=[1e-6], max_records=777)
         assert all(taken == [777] for _, taken in job.run(20))
 
-    def test_a_cap_without_a_target(self, tmp_path: Path) -> None:
-        job = Simulation(tmp_path, [10**6], [0], [1e-6], target=None, max_records=50)
+    def test_a_cap_without_a_target(self) -> None:
+        job = Simulation([10**6], [0], [1e-6], target=None, max_records=50)
         assert all(taken == [50] for _, taken in job.run(5))
 
-    def test_notes_of_an_earlier_run_do_not_count(self, tmp_path: Path) -> None:
-        Simulation(tmp_path, [10**6], rates=[0], costs=[1e-5]).run(3)
-        again = Simulation(tmp_path, [10**6], rates=[0], costs=[1e-5], now=2000)
-        before = dict(again.admission.limits)
-        again.now += 10_000
-        again.admission.batch_ended()  # a repeated micro-batch is not planned anew
-        assert again.admission.limits == before
-        assert again.admission.last_batch_ms is None
+    def test_a_micro_batch_without_records_teaches_nothing(self) -> None:
+        job = Simulation([0], rates=[0], costs=[1e-5])
+        before = dict(job.admission.limits)
+        job.run(3)  # as one that somebody asked for
+        assert job.admission.limits == before
+        assert job.admission.last_batch_ms is None
 
 
 def test_an_endless_source_keeps_the_interval_unless_it_is_behind() -> None:
