@@ -81,11 +81,12 @@ class MemoryEngine:
     def _begin_tasks(
         self, files: Mapping[str, str] | None, *, restored: bool
     ) -> dict[TaskId, FlowTask]:
-        pickled = pickle_plan(_read_by_one(self.plan))
+        plan = _read_by_one(self.plan)
+        pickled = pickle_plan(plan)
         sources = [vertex.id for vertex in self.plan.sources]
         number = self.batches if restored else self.plan.settings.get(RESTORED_CHECKPOINT)
         tasks = {}
-        for id in tasks_of(unpickle_plan(pickled)):
+        for id in tasks_of(plan):
             items = DriverItems()
             source = None if id.level else sources[id.number]
             level = FlowingLevel(
@@ -119,11 +120,15 @@ class MemoryEngine:
         if self._has_ended(batch):
             return
         number = self.batches + 1
-        on_way: dict[TaskId, list[bytes]] = {id: [] for id in self._tasks}
+        slots = range(self.plan.parallelism)
+        on_way: list[list[list[bytes]]] = [
+            [[] for _ in slots] for _ in range(self.plan.last_level + 1)
+        ]
         for id, task in self._tasks.items():
-            rows = self._read(task, batch, number) if id.level == 0 else _take(task, on_way[id])
+            rows = (_take(task, on_way[id.level][id.number]) if id.level
+                    else self._read(task, batch, number))  # fmt: skip
             for slot, parcel in rows:
-                on_way[TaskId(id.level + 1, slot)].append(parcel)
+                on_way[id.level + 1][slot].append(parcel)
         self._complete(number)
 
     def _has_ended(self, batch: MicroBatch) -> bool:

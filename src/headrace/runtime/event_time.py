@@ -168,6 +168,8 @@ class EventTime:
 
     def next_idle_time(self) -> int | None:
         """When the next split will be idle unless it is heard of."""
+        if not self._idle_after:
+            return None
         deadlines = [
             heard + timeout
             for origin, timeout in self._idle_after.items()

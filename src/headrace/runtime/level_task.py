@@ -52,7 +52,8 @@ class LevelTask:
         self.subtask = subtask
         self.clock = clock
         self.state = SubtaskState(logged=logged, clock=clock, backend=backend_of(plan.settings))
-        self._outbox = Outbox(plan.parallelism, subtask, level == plan.last_level, tell)
+        self._is_last = level == plan.last_level
+        self._outbox = Outbox(plan.parallelism, subtask, self._is_last, tell)
         self._incarnation = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._files = files or {}
         self._per_record = bool(plan.settings.get(PER_RECORD_WATERMARKS)) and not plan.batch
@@ -67,6 +68,7 @@ class LevelTask:
         self.tasks = {vertex.id: self._vertex_task(vertex) for vertex in members}
         for task in self.tasks.values():
             self._wire(task)
+        self._timekeepers = [t for t in self.tasks.values() if t.operator.makes_watermarks]
         self._known_behind: dict[frozenset[int], list[VertexTask]] = {}
         self._final = False
 
@@ -113,7 +115,7 @@ class LevelTask:
 
     def begin_split(self, split: str | None) -> None:
         """The records that follow are of one split of the source."""
-        for task in self._timekeepers():
+        for task in self._timekeepers:
             task.split = self._split_name(task, split)
             task.reported.setdefault(task.split, MIN_TIMESTAMP)
             if task.split not in task.heard:
@@ -121,7 +123,7 @@ class LevelTask:
 
     def end_split(self, split: str | None) -> None:
         """A split has been read to its end: it holds nobody's time back any more."""
-        for task in self._timekeepers():
+        for task in self._timekeepers:
             task.split = self._split_name(task, split)
             task.report_watermark(MAX_TIMESTAMP)
 
@@ -129,9 +131,6 @@ class LevelTask:
         name = split or ANY_SPLIT
         # The splits of two sources may have the same names.
         return f"{self.source}:{name}" if task.vertex.id in self._shared else name
-
-    def _timekeepers(self) -> list[VertexTask]:
-        return [task for task in self.tasks.values() if task.operator.makes_watermarks]
 
     def _hear(self, news: Watermarks) -> None:
         """Take reports in that come between records, and move time on."""

@@ -93,12 +93,12 @@ class Outbox:
         else:
             self._driver.append(item)
 
-    def take_full(self) -> Iterator[tuple[int, bytes]]:
+    def take_full(self) -> list[tuple[int, bytes]]:
         """The blobs that are large enough to go."""
         full, self._full = self._full, []
-        yield from full
         if len(self._driver) > 64:
-            yield self.take_driver()
+            full.append(self.take_driver())
+        return full
 
     def take_waiting(self) -> Iterator[tuple[int, bytes]]:
         """All that waits, for each slot that something waits for."""

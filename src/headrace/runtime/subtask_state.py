@@ -63,6 +63,7 @@ class SubtaskState:
         self._stored: dict[tuple[str, str], Declared] = {}
         """As it was declared when it was stored, of states the program has not asked for yet."""
         self._by_others = False
+        self._described: dict[tuple[str, str], Declared] | None = None
 
     def scope(self, uid: str) -> KeyScope:
         return self._scopes.setdefault(uid, KeyScope())
@@ -74,6 +75,7 @@ class SubtaskState:
     def timers(self, uid: str, scope: KeyScope | None = None) -> TimerQueue:
         """The timers of an operator, of its keys unless another scope is given."""
         if uid not in self._timers:
+            self._described = None
             self._timers[uid] = TimerQueue(scope or self.scope(uid), logged=self._logged)
         return self._timers[uid]
 
@@ -152,7 +154,10 @@ class SubtaskState:
             )
         kind = _STORED_AS.get(descriptor.kind, descriptor.kind)
         table: Any = self.table(uid, name, kind)
-        self._declared[uid, name] = Declared.of(kind, descriptor)
+        declared = Declared.of(kind, descriptor)
+        if self._declared.get((uid, name)) != declared:
+            self._declared[uid, name] = declared
+            self._described = None
         if (uid, name) in self._stored:
             self._follow(uid, name)
         expiry = None if descriptor.ttl is None else Expiry(descriptor.ttl, self._clock)
@@ -171,14 +176,17 @@ class SubtaskState:
         return value
 
     def described(self) -> dict[tuple[str, str], Declared]:
-        """All states by operator and name, as they are declared."""
+        """All states by operator and name, as they are declared; the same as long as they are."""
+        if self._described is not None:
+            return self._described
         timers = {
             (uid, TIMERS_NAME): Declared(
                 TIMERS, "window" if queue.is_of(self.window_scope(uid)) else "keyed", False
             )
             for uid, queue in self._timers.items()
         }
-        return {**self._stored, **self._declared, **timers}
+        self._described = {**self._stored, **self._declared, **timers}
+        return self._described
 
     def entries(self) -> dict[str, int]:
         """How many entries each operator has in all its states."""
@@ -196,11 +204,12 @@ class SubtaskState:
 
     def reconcile(self, stored: Mapping[tuple[str, str], Declared], *, by_others: bool) -> None:
         """After state was read: let it follow what the program declares now."""
-        self._stored, self._by_others = dict(stored), by_others
+        self._stored, self._by_others, self._described = dict(stored), by_others, None
         for uid, name in self._declared.keys() & stored.keys():
             self._follow(uid, name)
 
     def _follow(self, uid: str, name: str) -> None:
+        self._described = None
         stored, declared = self._stored.pop((uid, name)), self._declared[uid, name]
         if stored != declared or self._by_others:
             what = f"state {name!r} of the operator with uid {uid!r}"

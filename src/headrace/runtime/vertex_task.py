@@ -61,7 +61,8 @@ class VertexTask:
     ):  # fmt: skip
         self.vertex = vertex
         self.operator = operator
-        self.task = task
+        self._info = task
+        self._epoch = task.batch_id, task.attempt
         self.scope = state.scope(vertex.uid)
         self.window_scope = state.window_scope(vertex.uid)
         self.timers = state.timers(
@@ -104,6 +105,13 @@ class VertexTask:
         return self.on_watermark is not None
 
     # What the operator asks for.
+
+    @property
+    def task(self) -> TaskInfo:
+        checkpoint, attempt = self._epoch
+        if self._info.batch_id != checkpoint or self._info.attempt != attempt:
+            self._info = replace(self._info, batch_id=checkpoint, attempt=attempt)
+        return self._info
 
     def keyed_state(self, descriptor: StateDescriptor[S]) -> S:
         if not self.operator.keyed:
@@ -154,7 +162,7 @@ class VertexTask:
 
     def to_driver(self, payload: tuple[str, Any]) -> None:
         kind, items = payload
-        self._send_to_driver((self.vertex.id, self.task.subtask, kind, items))
+        self._send_to_driver((self.vertex.id, self._info.subtask, kind, items))
 
     def report_watermark(self, watermark: int) -> None:
         if watermark > self.reported.get(self.split, MIN_TIMESTAMP):
@@ -260,7 +268,7 @@ class VertexTask:
         self.end_round()
         self._guarded(self.operator.end_batch)
         if snapshot:
-            self._guarded(self.operator.snapshot_state, self, self.task.batch_id)
+            self._guarded(self.operator.snapshot_state, self, self._epoch[0])
 
     def close(self) -> None:
         if self._initialized or not self.operator.checkpointed:
@@ -276,7 +284,7 @@ class VertexTask:
 
     def begin_epoch(self, checkpoint: int, attempt: int) -> None:
         """What comes now will be part of that checkpoint."""
-        self.task = replace(self.task, batch_id=checkpoint, attempt=attempt)
+        self._epoch = checkpoint, attempt
 
     def complete(self, checkpoint: int) -> None:
         """A checkpoint is durable."""

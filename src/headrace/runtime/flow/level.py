@@ -90,8 +90,8 @@ class FlowingLevel(LevelTask):
         """Report how far time has come by what was read or received here."""
         self.time.look_at_clock()
         if self._reads_all:
-            self.time.start(task.vertex.id for task in self._timekeepers())
-        for task in self._timekeepers():
+            self.time.start(task.vertex.id for task in self._timekeepers)
+        for task in self._timekeepers:
             if self.level == 0 or self.subtask < task.vertex.parallelism:
                 self._report_time(task)
                 self._show_progress(task)
@@ -116,7 +116,7 @@ class FlowingLevel(LevelTask):
 
     def _pass_mark(self, news: Watermarks) -> None:
         self._hear(news)
-        if self.level < self.plan.last_level:
+        if not self._is_last:
             self._send_mark(self._derived(news))
 
     def _send_mark(self, news: Watermarks) -> None:
@@ -185,7 +185,8 @@ class FlowingLevel(LevelTask):
     def end_records(self) -> Iterator[Row]:
         """All records of a round are here: time moves on."""
         for task in self.tasks.values():
-            yield from self._release(task)
+            if task.waiting is not None:
+                yield from self._release(task)
         marks, self._marks = self._marks, {}
         self.time.look_at_clock()
         if marks:
@@ -257,7 +258,7 @@ class FlowingLevel(LevelTask):
         """No record will come any more: time comes to its end, and so do the operators."""
         self._final = True
         self.time.look_at_clock()
-        for task in self._timekeepers():
+        for task in self._timekeepers:
             if self.level == 0:
                 for split in task.reported or (ANY_SPLIT,):
                     task.split = split
@@ -305,10 +306,11 @@ class FlowingLevel(LevelTask):
 
     def counts(self) -> Iterator[DriverItem]:
         """What the operators have counted, for the driver."""
-        for task in self._timekeepers():
+        for task in self._timekeepers:
             self._show_progress(task)
+        spent = self.load.spent()
         for task in self.tasks.values():
-            counts = {"incarnation": self._incarnation, **task.counts(), LOAD: self.load.spent()}
+            counts = {"incarnation": self._incarnation, **task.counts(), LOAD: spent}
             yield task.vertex.id, self.subtask, COUNTS, counts
 
     def _channel(self, split: str) -> str:

@@ -64,7 +64,7 @@ class Snapshots:
                 known = SlotFiles((*known.files, *_described(written)), known.snapshot_bytes)
                 self._bytes += len(blob)
         states = self._state.described()
-        if known is not self._files or states != known.states:
+        if known is not self._files or states is not known.states:
             self._files = SlotFiles(known.files, known.snapshot_bytes, states)
         return self._files, written, self._figures(changes, sizes)
 

@@ -193,7 +193,8 @@ class FlowTask:
             self._keep(self._overtaken, parcel)
         if parcel.kind == BARRIER and parcel.checkpoint >= self._epoch:
             self._note_barrier(parcel)
-            yield from self.overtake_if_due()
+            if self._overtake is not None:
+                yield from self.overtake_if_due()
 
     def _note_barrier(self, parcel: Parcel) -> None:
         number, barrier = parcel.checkpoint, Barrier.decode(parcel.content)
@@ -421,9 +422,9 @@ class FlowTask:
     def _begin_epoch(self, number: int) -> None:
         self._epoch = number
         self._overtake = None
-        self._triggered = {n: at for n, at in self._triggered.items() if n >= number}
-        self._came = {n: at for n, at in self._came.items() if n >= number}
-        self._exact = {n for n in self._exact if n >= number}
+        for past in [n for n in self._came if n < number]:
+            del self._came[past], self._triggered[past]
+            self._exact.discard(past)
         self.task.begin_epoch(number, self._begin.attempt)
 
     def _acknowledge(
