@@ -22,7 +22,7 @@ from headrace.plan.planner import plan
 from headrace.runtime.flow.coordinator import CheckpointSettings
 from headrace.runtime.flow.messages import Alignment, TaskId
 from headrace.runtime.flow.parcels import BARRIER, Parcel
-from headrace.runtime.flow.task import _Pace
+from headrace.runtime.flow.pieces import Pace
 from headrace.runtime.flow.windows import FIRST_WINDOW, Windows
 
 LANES = {TaskId(0, 0): "source 1", TaskId(0, 1): "source 2", TaskId(1, 0): "count 1",
@@ -102,7 +102,7 @@ class Watch:
             patch("headrace.runtime.flow.task.reach", self.snapshot),
             # What depends on how fast this machine is would make every picture another one.
             patch.object(Windows, "_fitting", lambda self: FIRST_WINDOW),
-            patch.object(_Pace, "took", lambda self, records, seconds: None),
+            patch.object(Pace, "took", lambda self, records, seconds: None),
         ):
             for _ in range(300):
                 self.step()

@@ -17,7 +17,7 @@ from headrace.datastream.async_retry_predicates import (
     has_exception_predicate,
 )
 from headrace.errors import UserFunctionFailed
-from tests.spark.fault_jobs import Ledger, Numbers, Once, kill_this_process
+from tests.spark.fault_jobs import Ledger, Numbers, Once, kill_this_process, restart_at_once
 
 COUNT = 20_000
 
@@ -92,6 +92,7 @@ def test_a_killed_worker_changes_no_result(env, mode, wait, tmp_path: Path, line
     markers = tmp_path / "markers"
     markers.mkdir()
     kill = Once(markers, 1, kill_this_process)
+    restart_at_once(env)
     records = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     waits = getattr(AsyncDataStream, f"{wait}_wait")
     answers = waits(records, Disturbed(kill, 301), Time.seconds(30), 50, Types.STRING())

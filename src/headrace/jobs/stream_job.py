@@ -25,6 +25,7 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.flow.messages import TaskFigures
 from headrace.runtime.flow.task import TASK
 from headrace.spark.batch import DriverItem
+from headrace.spark.failures import from_spark
 from headrace.spark.file_store import FileStore, file_store
 from headrace.spark.flow.attempt import REAL_TIME, Attempt, Job, StreamSettings
 from headrace.spark.flow.rounds import RoundRun
@@ -152,7 +153,10 @@ class StreamJob:
         self._cleaned_up = False
 
     def _run_once(self, number: int) -> None:
-        attempt = self._attempt = self._new_attempt()
+        try:
+            attempt = self._attempt = self._new_attempt()
+        except Exception as error:
+            raise from_spark(error) from None
         self._begun.set()
         if self._stopped.is_set():
             return

@@ -122,7 +122,9 @@ class Splits:
         if reading.parts is None or not reading.read:
             return reading.at
         if self._enumerator.positions_count_records:
-            return reading.at + reading.read
+            return self._enumerator.position_after(
+                reading.split, reading.at, reading.upto, reading.read
+            )
         return {_WITHIN: [reading.at, reading.upto, reading.read]}
 
     def read(self) -> Batch | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -181,7 +181,8 @@ class RoundRun(Attempt):
             if not source.over:
                 waiting = ahead.get(str(source.vertex.id), ())
                 limit = self.admission.limits.get(source.vertex.id)
-                portions.update(source.hand_over(limit, waiting))
+                with _blamed(source):
+                    portions.update(source.hand_over(limit, waiting))
         behind = any(reach.behind for reach in self.reaches().values())
         if portions:
             self._pace.planned(is_behind=behind)
@@ -301,3 +302,13 @@ class RoundRun(Attempt):
     def drain(self) -> None:
         self._drains = True
         self._inbox.put((NOBODY, None))
+
+
+@contextmanager
+def _blamed(source: RoundSource) -> Iterator[None]:
+    """What goes wrong inside is the matter of a source, and told with the line that made it."""
+    try:
+        yield
+    except HeadraceError as error:
+        error.came_from(source.vertex.origin)
+        raise
