@@ -42,6 +42,8 @@ from tests.unit.flow.simulation import (
 )
 
 _LIMITS = (None, None, 1, 2, 5)
+_ENOUGH = 100
+"""More rounds than it takes to read all there is."""
 
 
 @dataclass
@@ -133,9 +135,11 @@ class RoundSimulation:
                 self._run_until_crash()
         self._disk.on_save = lambda: None
         network = self._start()
-        while not network.rounds.ended:
+        for _ in range(_ENOUGH):
+            if network.rounds.ended:
+                return Counter(self._outside.shown)
             run_round(network)
-        return Counter(self._outside.shown)
+        raise AssertionError("the job does not come to its end")
 
     @property
     def _may_flow(self) -> bool:

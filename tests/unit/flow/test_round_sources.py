@@ -104,6 +104,13 @@ class TestBoundedSources:
         assert rounds.hand_over(None, ()) == {}
         assert rounds.over
 
+    @pytest.mark.parametrize("come_and_go", [True, False])
+    def test_a_source_of_empty_splits_is_over_at_once(self, come_and_go):
+        rounds = split_rounds(Splits({"a": 0}, bounded=True, come_and_go=come_and_go))
+        assert rounds.has_news(())
+        rounds.hand_over(None, ())
+        assert rounds.over
+
     def test_what_was_read_to_its_end_before_a_restart_is_said_to_end_once_more(self):
         rounds = split_rounds(Splits({"a": 3}, bounded=True), saved={"a": [{"is": "a"}, 3]})
         assert rounds.has_news(())

@@ -96,7 +96,8 @@ class SplitRounds(RoundSource):
         for split, at in self._going_on(waiting):
             if is_within(at) or self._latest(split, at) != at:
                 return True
-            some = some or self._is_told(Range(split, at, at))
+            is_new = split.id not in self._positions
+            some = some or (is_new and self._bounded) or self._is_told(Range(split, at, at))
         return some or (self._bounded and self._is_at_end())
 
     def _latest(self, split: Split, at: Any) -> Any:
