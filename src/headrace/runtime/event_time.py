@@ -58,6 +58,9 @@ class EventTime:
         """By origin, after how many milliseconds a silent split of it is idle."""
         self._clock = clock
         self._now = clock()
+        self.resting: Mapping[int, int | None] = {}
+        """Origins whose splits come and go, with the time after which they are idle, if there is
+        one: a sender that calls itself idle has only read all there was."""
 
     def look_at_clock(self) -> None:
         """Until it is asked again, all answers are as of now, and so agree with each other."""
@@ -156,11 +159,17 @@ class EventTime:
             ])  # fmt: skip
         if watermark == MAX_TIMESTAMP:
             return watermark, False
+        if idle and origin in self.resting:
+            idle = self._has_rested_long(self.resting[origin], splits.values())
         reached = self._reached.get(origin, MIN_TIMESTAMP)
         if watermark > reached:
             self._reached[origin] = watermark
             return watermark, idle
         return reached, idle
+
+    def _has_rested_long(self, timeout: int | None, splits: Iterable[Progress]) -> bool:
+        last = max(abs(heard) for _, heard in splits)
+        return timeout is not None and self._now - last >= timeout
 
     def _is_idle(self, origin: int, heard: int) -> bool:
         timeout = self._idle_after.get(origin)
@@ -176,6 +185,12 @@ class EventTime:
             for watermark, heard in (self._table.get(origin) or {}).values()
             if heard > 0 and watermark != MAX_TIMESTAMP and heard + timeout > self._now
         ]
+        for origin, rest in self.resting.items():
+            last = max(
+                (abs(heard) for _, heard in (self._table.get(origin) or {}).values()), default=0
+            )
+            if rest is not None and last and last + rest > self._now:
+                deadlines.append(last + rest)
         return min(deadlines, default=None)
 
 

@@ -133,7 +133,8 @@ def test_what_a_slot_takes_over_it_writes_itself(tmp_path: Path) -> None:
     given: TakenOver = pickle.loads(pickle.dumps(TakenOver(files, [])))
     state = SubtaskState(logged=True, clock=lambda: 0)
     given.apply(state, 0, lambda name, size: BytesIO())
-    slot, written, _ = Snapshots(state, TaskId(1, 0), 1, None, whole=True).take(1)
+    written: list[tuple[str, bytes]] = []
+    slot, _, _ = Snapshots(state, TaskId(1, 0), 1, None, written.extend, whole=True).take(1)
     assert len(slot.states) == len(TABLES)
     rmtree(tmp_path)
     stored = contents(unpacked(blob) for _, blob in written)

@@ -156,6 +156,8 @@ class FlowingLevel(LevelTask):
         self._in_rounds = True
         self._reads_all = round.reads_all and self.level == 0
         self._rests = False
+        if self.level == 1 and not round.reads_all:
+            self.time.resting = _resting_origins(self.plan)
         if self._per_record and self.level == 1:
             self._let_rest(round.resting)
         for vertex, splits in round.times.items():
@@ -337,6 +339,17 @@ def _come_and_go(source: Vertex) -> bool:
     """Whether the splits of a source come and go, as files do."""
     spec = source.source
     return spec.source.splits_end if isinstance(spec, SplitSpec) else True
+
+
+def _resting_origins(plan: PhysicalPlan) -> dict[int, int | None]:
+    """Those of level 0 that only sources feed whose splits come and go, and when they are idle."""
+    found: dict[int, int | None] = {}
+    for origin in _origins(plan):
+        vertex = plan.vertices[origin]
+        feeding = [s for s in plan.sources if any(v.id == origin for v in fed_by(plan, s.id))]
+        if vertex.level == 0 and all(map(_come_and_go, feeding)):
+            found[origin] = None if vertex.operator is None else vertex.operator.idle_after_ms
+    return found
 
 
 def _origins(plan: PhysicalPlan) -> set[int]:

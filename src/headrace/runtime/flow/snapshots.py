@@ -28,15 +28,19 @@ class Snapshots:
     """Makes the files of one slot's state, checkpoint by checkpoint.
 
     What has changed is pickled at once, for a value may be changed in place a moment later; the
-    files are written by whoever calls, while the task goes on.
+    files are written by whoever calls, while the task goes on. All of a state goes out piece by
+    piece: it may be larger than memory.
     """
 
     def __init__(
         self, state: SubtaskState, task: TaskId, attempt: int, begun_with: SlotFiles | None,
-        *, whole: bool = False, compact_at: int = _COMPACT_AT_LEAST,
+        write: Callable[[Written], None], *, whole: bool = False,
+        compact_at: int = _COMPACT_AT_LEAST,
     ):  # fmt: skip
-        """`whole`: the first one is of everything, for there is state that no file has."""
+        """`write`: makes files durable before those that `take` gives. `whole`: the first one is of
+        everything, for there is state that no file has."""
         self._state = state
+        self._write = write
         self._name = f"{attempt}-{task}"
         self._files = replace(begun_with or SlotFiles(), in_flight=None)
         self._bytes = self._files.size
@@ -44,21 +48,21 @@ class Snapshots:
         self._compact_at = compact_at
 
     def take(self, checkpoint: int) -> tuple[SlotFiles, Written, dict[str, Any]]:
-        """The slot's files as of now, those of them that are new, and figures about them."""
+        """The slot's files as of now, those of them still to be written, and figures about them."""
         known = self._files
         changes = self._state.take_changes()
         sizes: dict[str, int] = {}
         written: Written = []
         if self._whole:
             self._whole = False
-            known, written, sizes = self._everything(checkpoint)
+            known, sizes = self._everything(checkpoint)
         elif changes:
             blob, sizes = packed(changes)
             log_bytes = self._bytes - known.snapshot_bytes + len(blob)
             if log_bytes > max(self._compact_at, known.snapshot_bytes) or (
                 len(known.files) >= _MOST_FILES
             ):
-                known, written, sizes = self._everything(checkpoint)
+                known, sizes = self._everything(checkpoint)
             else:
                 written = [(f"{self._name}-{checkpoint}", blob)]
                 known = SlotFiles((*known.files, *_described(written)), known.snapshot_bytes)
@@ -78,13 +82,16 @@ class Snapshots:
         (file,) = _described(written)
         return replace(files, in_flight=file), written
 
-    def _everything(self, checkpoint: int) -> tuple[SlotFiles, Written, dict[str, int]]:
+    def _everything(self, checkpoint: int) -> tuple[SlotFiles, dict[str, int]]:
         sizes: Counter[str] = Counter()
-        for part in (parts := [*map(packed, self._state.snapshot(_CHUNK_KEYS))]):
-            sizes.update(part[1])
-        files, written = seal(f"{self._name}-{checkpoint}", [blob for blob, _ in parts])
-        self._bytes = files.size
-        return files, written, sizes
+        files: list[StateFile] = []
+        for number, part in enumerate(self._state.snapshot(_CHUNK_KEYS)):
+            blob, by_operator = packed(part)
+            sizes.update(by_operator)
+            written = [(f"{self._name}-{checkpoint}-{number}", blob)]
+            files += _described(written)
+            self._write(written)
+        return SlotFiles(tuple(files), sum(file.size for file in files)), sizes
 
     def _figures(self, changes: Changes, sizes: dict[str, int]) -> dict[str, Any]:
         """What the driver keeps in its record of checkpoints."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -189,13 +189,14 @@ class Splits:
 
 
 def read_ranges(
-    reader: SplitReader[Any], ranges: Iterable[Range], *, splits_end: bool
+    reader: SplitReader[Any], ranges: Sequence[Range], *, splits_end: bool
 ) -> Iterator[Batch]:
     """The records of some ranges, and word of each split that is read or at its end."""
+    if not splits_end:
+        # There are such splits, for those who keep time: they know it before the first one ends.
+        yield from [Batch([], split=each.split.id) for each in ranges]
     for each in ranges:
         name = None if splits_end else each.split.id
-        if name is not None:
-            yield Batch([], split=name)  # there is such a split, for those who keep time
         if each.start != each.end:
             parts = read_split(reader, each.split, each.start, each.end)
             for batch in _without_first(parts, each.skip):

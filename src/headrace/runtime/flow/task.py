@@ -148,7 +148,9 @@ class FlowTask:
         """When a barrier is to overtake, and of which checkpoint."""
         whole = begin.taken_over is not None
         self._snapshots = (
-            Snapshots(task.state, id, begin.attempt, begin.state, whole=whole) if id.level else None
+            Snapshots(task.state, id, begin.attempt, begin.state, self._write, whole=whole)
+            if id.level
+            else None
         )
         self._counted = task.clock()
         self.files = begin.state or SlotFiles()
@@ -418,6 +420,9 @@ class FlowTask:
             self._overtaken = overtaken
         else:
             self._finish_overtaken(overtaken)
+
+    def _write(self, files: Written) -> None:
+        self._outside.write(files, lambda: None)
 
     def _begin_epoch(self, number: int) -> None:
         self._epoch = number

@@ -68,6 +68,8 @@ Inbox = queue.SimpleQueue[Any]
 """Rows of other tasks, of which there are no more than these have room for, and messages of the
 driver."""
 _PATIENCE = 10.0
+_QUEUED_AT_MOST = 64 * 1024 * 1024
+"""Bytes of state that wait to be written, beyond which the task waits, too."""
 _EMPTY = object()
 
 
@@ -104,6 +106,8 @@ class _Outside:
         self._link = link
         self._state = state
         self._work: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._queued = 0
+        self._room = threading.Condition()
         self._failure: BaseException | None = None
         threading.Thread(target=self._write_all, daemon=True, name="headrace-writer").start()
 
@@ -111,7 +115,12 @@ class _Outside:
         self._link.send(message)
 
     def write(self, files: Written, then: Callable[[], None]) -> None:
-        self._work.put((files, then))
+        """Have it done meanwhile; waits only where very much is still to be written."""
+        size = sum(len(content) for _, content in files)
+        with self._room:
+            self._room.wait_for(lambda: self._queued <= _QUEUED_AT_MOST or self._failure)
+            self._queued += size
+        self._work.put((files, then, size))
 
     def check(self) -> None:
         """Raise what the writing thread met with."""
@@ -120,7 +129,7 @@ class _Outside:
 
     def _write_all(self) -> None:
         while True:
-            files, then = self._work.get()
+            files, then, size = self._work.get()
             try:
                 for name, content in files:
                     reach("state-files.before", int(name.split("-")[3]))
@@ -129,6 +138,11 @@ class _Outside:
             except BaseException as error:
                 self._failure = error
                 return
+            finally:
+                del files  # it may be much, and the next may be long in coming
+                with self._room:
+                    self._queued -= size
+                    self._room.notify_all()
 
 
 class _Waker:
