@@ -45,14 +45,20 @@ class Files(Rows):
 
 
 def planned(
-    source: Any, idle_after: int | None = None, function: KeyedProcessFunction | None = None
+    source: Any,
+    idle_after: int | None = None,
+    function: KeyedProcessFunction | None = None,
+    beside: Any = None,
 ) -> PhysicalPlan:
+    """`beside`: another source, whose records come to the same function."""
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(2)
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(OfValue())
     if idle_after is not None:
         strategy = strategy.with_idleness(Duration.of_millis(idle_after))
     stream = env.from_source(source, strategy, "in", type_info=Types.LONG())
+    if beside is not None:
+        stream = stream.union(env.from_source(beside, strategy, "beside", type_info=Types.LONG()))
     # All records are of one key, at one slot.
     seen = stream.key_by(lambda value: 0).process(function or Seen())
     seen.uid("seen").print()
@@ -133,6 +139,23 @@ class TestSplitsThatComeAndGo:
         assert sorted(found[:2]) == [(10, NEVER), (70, NEVER)]
         assert found[2:] == [("timer", 10)]
         assert job.run()[0] == (100, 69)
+
+    def test_between_sources_the_least_counts_though_all_of_them_rest(self, start):
+        more = [[], [100]]
+        job = start(Files({"far": [[99], *more]}), beside=Files({"near": [[4], *more]}))
+        found = job.run()
+        assert sorted(found) == [(4, NEVER), (99, NEVER)]  # up to just before 4
+        assert job.run_empty() == []
+        assert job.run_empty() == []
+
+    def test_a_source_is_idle_when_nothing_has_come_for_long(self, start):
+        more = [[], [100]]
+        far, near = Files({"far": [[99], *more]}), Files({"near": [[4], *more]})
+        job = start(far, beside=near, idle_after=1000)
+        job.run()
+        assert job.wake_at == BEGINNING + 1000
+        job.now += 1000
+        assert job.run_empty() == [("timer", 4)]
 
     def test_a_task_without_any_rests(self, start):
         job = start(Files({"only": [[10], [20], [30]]}))

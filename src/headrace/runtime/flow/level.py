@@ -194,6 +194,10 @@ class FlowingLevel(LevelTask):
         if marks:
             self._pass_mark(marks)
             yield from self._outbox.take_full()
+        may_be_idle = [origin for origin, after in self.time.resting.items() if after is not None]
+        if may_be_idle:  # nobody says so again
+            self._advance_behind(may_be_idle)
+            self._send_mark(self._derived(may_be_idle))
         self._rests = self.source is not None and _come_and_go(self.plan.vertices[self.source])
         self.move_time()
         yield from self._outbox.take_full()
