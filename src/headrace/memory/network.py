@@ -19,7 +19,7 @@ from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings
 from headrace.runtime.flow.level import FlowingLevel
-from headrace.runtime.flow.master import Listener, Master
+from headrace.runtime.flow.master import Beginning, Listener, Master, Surroundings
 from headrace.runtime.flow.messages import (
     Assign,
     Begin,
@@ -102,9 +102,10 @@ class Network:
                    for number in range(vertex.parallelism)]  # fmt: skip
         self.sources = dict(enumerate(sources))
         self.master = Master(
-            plan, disk.attempts, disk.last(), settings or CheckpointSettings(at_most=2),
-            _Checkpoints(disk), listener, self._tell,
-        )  # fmt: skip
+            Beginning(plan, disk.attempts, disk.last()),
+            Surroundings(_Checkpoints(disk), listener, self._tell),
+            settings or CheckpointSettings(at_most=2),
+        )
         for task in tasks_of(plan):
             self._said[task] = deque([Hello(task, 0)])
             self._members[task] = _Member(self, task)

@@ -22,7 +22,7 @@ import pyarrow as pa
 from headrace.core.source import LiveReader, SplitSpec
 from headrace.memory.network import Disk, _Checkpoints
 from headrace.plan.physical import PhysicalPlan
-from headrace.runtime.flow.master import Listener, Savepoint
+from headrace.runtime.flow.master import Beginning, Listener, Savepoint, Surroundings
 from headrace.runtime.flow.messages import Begin, Hello, TaskId
 from headrace.runtime.flow.round_sources import LiveRounds, Portion, RoundSource, SplitRounds
 from headrace.runtime.flow.rounds import Rounds
@@ -73,14 +73,9 @@ class RoundNetwork:
         self._heard: dict[TaskId, Any] = {}
         self._said: dict[TaskId, deque[bytes]] = {}
         self.rounds = Rounds(
-            plan,
-            disk.attempts,
-            disk.last(),
-            _Checkpoints(disk),
-            listener,
-            self._tell,
+            Beginning(plan, disk.attempts, disk.last(), begun_with),
+            Surroundings(_Checkpoints(disk), listener, self._tell),
             self._make_sources,
-            begun_with,
         )
         self._has_begun = False
         self._level = 0

@@ -13,6 +13,7 @@ from headrace.errors import JobFailed
 from headrace.memory.network import Disk, _Checkpoints
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
+from headrace.runtime.flow.master import Beginning, Surroundings
 from headrace.runtime.flow.messages import (
     Acknowledged,
     Begin,
@@ -75,12 +76,12 @@ class Driver:
         self._sent: list[tuple[TaskId, Any]] = []
         self.listener = Listening()
         self.rounds = Rounds(
-            physical,
-            self.disk.attempts,
-            self.disk.last(),
-            _Checkpoints(self.disk),
-            self.listener,
-            lambda task, message: self._sent.append((task, message)),
+            Beginning(physical, self.disk.attempts, self.disk.last()),
+            Surroundings(
+                _Checkpoints(self.disk),
+                self.listener,
+                lambda task, message: self._sent.append((task, message)),
+            ),
             lambda saved: [
                 SplitRounds(vertex, [task], vertex.source.source, saved.get(vertex.uid, {}))  # type: ignore[union-attr]
                 for vertex, task in zip(physical.sources, (SHORT, LONG), strict=True)

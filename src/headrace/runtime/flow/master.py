@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from headrace.core.crash_points import reach
@@ -93,34 +93,46 @@ class Savepoint(Protocol):
         """What a task takes over of it."""
 
 
+@dataclass(frozen=True)
+class Beginning:
+    """An attempt at running a job, and what it goes on from."""
+
+    plan: PhysicalPlan
+    attempt: int
+    restored: Checkpoint | None = None
+    begun_with: Savepoint | None = None
+    """What a job without a checkpoint of its own begins with."""
+    first: int | None = None
+    """The number of its first checkpoint, if others were lost after the one it goes on from."""
+
+    @property
+    def next_number(self) -> int:
+        follows = 1 if self.restored is None else self.restored.number + 1
+        return self.first or follows
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a driver has around it."""
+
+    store: CheckpointStore
+    listener: Listener
+    send: Callable[[TaskId, Any], None]
+    """Says something to a task."""
+
+
 class Ledger:
     """Hears of the parts of checkpoints, and writes down those that are complete."""
 
-    def __init__(
-        self,
-        plan: PhysicalPlan,
-        attempt: int,
-        restored: Checkpoint | None,
-        settings: CheckpointSettings,
-        store: CheckpointStore,
-        listener: Listener,
-        send: Callable[[TaskId, Any], None],
-        begun_with: Savepoint | None = None,
-        *,
-        first: int | None = None,
-    ):
-        """`begun_with`: what a job without a checkpoint of its own begins with. `first`: the number
-        of its first checkpoint, if others have gone lost after the one it goes on from."""
-        self.plan = plan
-        self.tasks = tasks_of(plan)
-        self._attempt = attempt
-        self._latest = restored
-        self._store = store
-        self._listener = listener
-        self._send = send
-        self._begun_with = begun_with if restored is None else None
-        follows = 1 if restored is None else restored.number + 1
-        self.coordinator = Coordinator(self.tasks, settings, next_number=first or follows)
+    def __init__(self, begins: Beginning, around: Surroundings, settings: CheckpointSettings):
+        self.tasks = tasks_of(begins.plan)
+        self._attempt = begins.attempt
+        self._latest = begins.restored
+        self._begun_with = begins.begun_with if begins.restored is None else None
+        self._store = around.store
+        self._listener = around.listener
+        self._send = around.send
+        self.coordinator = Coordinator(self.tasks, settings, next_number=begins.next_number)
         self.ended = False
 
     @property
@@ -197,26 +209,12 @@ class Ledger:
 class Master(Ledger):
     """One attempt at running a job whose tasks go on and on."""
 
-    def __init__(
-        self,
-        plan: PhysicalPlan,
-        attempt: int,
-        restored: Checkpoint | None,
-        settings: CheckpointSettings,
-        store: CheckpointStore,
-        listener: Listener,
-        send: Callable[[TaskId, Any], None],
-        begun_with: Savepoint | None = None,
-        *,
-        first: int | None = None,
-    ):
-        super().__init__(
-            plan, attempt, restored, settings, store, listener, send, begun_with, first=first
-        )
+    def __init__(self, begins: Beginning, around: Surroundings, settings: CheckpointSettings):
+        super().__init__(begins, around, settings)
         self._alignment = settings.alignment
         self._has_union_state = False
         self._begun_at = self._saved_positions()
-        self._sources = assign_sources(plan)
+        self._sources = assign_sources(begins.plan)
 
     def discover(self) -> None:
         """Look for splits that nobody reads yet."""

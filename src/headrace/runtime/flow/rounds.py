@@ -12,11 +12,9 @@ from typing import Any
 
 from headrace.core.crash_points import reach
 from headrace.errors import JobFailed
-from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.event_time import Watermarks
-from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings, Complete
-from headrace.runtime.flow.master import CheckpointStore, Ledger, Listener, Savepoint
+from headrace.runtime.flow.master import Beginning, Ledger, Surroundings
 from headrace.runtime.flow.messages import Acknowledged, Begin, Ended, Hello, Round, TaskId
 from headrace.runtime.flow.round_sources import Portion, RoundSource
 from headrace.runtime.level_task import PROGRESS
@@ -29,23 +27,8 @@ _NOTHING = Portion()
 class Rounds(Ledger):
     """One attempt at running a job in rounds."""
 
-    def __init__(
-        self,
-        plan: PhysicalPlan,
-        attempt: int,
-        restored: Checkpoint | None,
-        store: CheckpointStore,
-        listener: Listener,
-        send: Callable[[TaskId, Any], None],
-        make_sources: MakeSources,
-        begun_with: Savepoint | None = None,
-        *,
-        first: int | None = None,
-    ):
-        settings = CheckpointSettings()
-        super().__init__(
-            plan, attempt, restored, settings, store, listener, send, begun_with, first=first
-        )
+    def __init__(self, begins: Beginning, around: Surroundings, make_sources: MakeSources):
+        super().__init__(begins, around, CheckpointSettings())
         self.sources = make_sources(self._saved_positions())
         self.wake_at: int | None = None
         """When a round is due even if no source has anything new."""

@@ -19,7 +19,7 @@ from headrace.errors import CorruptState, HeadraceError, JobFailed
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings
-from headrace.runtime.flow.master import Ledger
+from headrace.runtime.flow.master import Beginning, Ledger, Surroundings
 from headrace.runtime.flow.messages import DriverItem, Failed, TaskId
 from headrace.spark.failures import from_spark
 from headrace.spark.flow.channel import HUNG_UP, Server
@@ -143,6 +143,14 @@ class Attempt(ABC):
             lambda task, said: self._inbox.put((task, said)),
             partial(FileClerk, self.store.child(STATE), job.start.restored),
         )
+
+    def beginning(self) -> Beginning:
+        plan = self.job.plan
+        savepoint = begun_with(self.job.start, plan, self.restored)
+        return Beginning(plan, self.number, self.restored, savepoint, self.first)
+
+    def surroundings(self) -> Surroundings:
+        return Surroundings(self.files, self.job.listener, self.server.send)
 
     @property
     def last(self) -> int | None:

@@ -28,7 +28,6 @@ from headrace.spark.flow.attempt import (
     NOBODY,
     Attempt,
     Job,
-    begun_with,
     explain_loss,
 )
 from headrace.spark.flow.checkpoint_files import STATE
@@ -75,17 +74,7 @@ class RoundRun(Attempt):
         )
         self._aligner = Aligner(plan)
         self._pace = Pace(0 if plan.bounded else settings.interval_ms)
-        self.ledger = Rounds(
-            plan,
-            self.number,
-            self.restored,
-            self.files,
-            job.listener,
-            self.server.send,
-            self._make_sources,
-            begun_with(job.start, plan, self.restored),
-            first=self.first,
-        )
+        self.ledger = Rounds(self.beginning(), self.surroundings(), self._make_sources)
         target = target_seconds(settings.target_batch_ms, settings.interval_ms, plan.bounded)
         counted = [source.vertex.id for source in self.ledger.sources if source.counts_records]
         self.admission = Admission(counted, target, settings.max_records_per_batch)

@@ -17,7 +17,7 @@ from headrace.runtime.flow.master import Master
 from headrace.runtime.flow.messages import DriverItem, Failed, Hold, TaskId, Told
 from headrace.spark.alignment import Aligner
 from headrace.spark.failures import from_spark
-from headrace.spark.flow.attempt import FAREWELL, Attempt, Job, begun_with, explain_loss
+from headrace.spark.flow.attempt import FAREWELL, Attempt, Job, explain_loss
 from headrace.spark.flow.checkpoint_files import STATE
 from headrace.spark.flow.clock import clock
 from headrace.spark.flow.lowering import lower_levels, source_tasks
@@ -52,17 +52,7 @@ class FlowRun(Attempt):
         self._aligner = Aligner(plan)
         self._ahead: dict[str, list[str]] = {}
         self._source_tasks = source_tasks(plan)
-        self.ledger = Master(
-            plan,
-            self.number,
-            self.restored,
-            job.settings.checkpoints,
-            self.files,
-            job.listener,
-            self.server.send,
-            begun_with(job.start, plan, self.restored),
-            first=self.first,
-        )
+        self.ledger = Master(self.beginning(), self.surroundings(), job.settings.checkpoints)
 
     def run(self) -> None:
         try:
