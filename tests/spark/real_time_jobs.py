@@ -150,8 +150,10 @@ def chosen(folder: Path) -> dict[str, Any]:
     why_not = why_not_real_time(session, "127.0.0.1", kept_in=folder)
     kept = [json.loads(file.read_text()) for file in folder.glob("real-time-*")]
     env = environment(folder, AUTO)
-    build(env, folder, Ticking(500))
-    env.execute("chosen")
+    build(env, folder, Ticking(None))
+    client = env.execute_async("chosen")
+    _wait_for_checkpoints(client, 3)
+    client.cancel().result()
     return {"why not": why_not, "kept": kept, "flowed": flowed(folder), **is_exact(folder)}
 
 
@@ -200,6 +202,7 @@ def overtaken(folder: Path) -> dict[str, Any]:
     _wait_for(lambda: _load(client, "twice").busy > 0.9)
     _wait_for(lambda: _load(client, "once").backpressured > 0.3)
     found: dict[str, Any] = {"checkpoints": client.get_checkpoints().to_json()["history"]}
+    _wait_for(lambda: client.get_lag()["ticks"].records_behind is not None)
     found["behind"] = client.get_lag()["ticks"].records_behind
     client.cancel().result()
     try:

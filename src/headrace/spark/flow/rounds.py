@@ -152,9 +152,10 @@ class RoundRun(Attempt):
     def _has_news(self) -> bool:
         ahead = self._aligner.ahead()
         # All of them are asked: what one has does not keep another from taking its own in.
-        news = [
-            source.has_news(ahead.get(str(source.vertex.id), ())) for source in self.ledger.sources
-        ]
+        news = []
+        for source in self.ledger.sources:
+            with _blamed(source):
+                news.append(source.has_news(ahead.get(str(source.vertex.id), ())))
         return any(news)
 
     def _hand_over(self) -> dict[TaskId, Portion]:
