@@ -118,8 +118,8 @@ class Server:
                 raise
         finally:
             line.close()
-            if task is not None and self._forget(task, line) and not self._closed:
-                self._take(task, HUNG_UP)
+            if task is not None:
+                self._forget(task, line)
 
     def _answer_all(self, connection: Connection[Any, Any], line: _Line) -> NoReturn:
         """Answer until the other end hangs up."""
@@ -135,13 +135,16 @@ class Server:
                 self._asking.discard(line)
             clerk.close()
 
-    def _forget(self, task: TaskId, line: _Line) -> bool:
-        """Whether it was the task's last connection."""
+    def _forget(self, task: TaskId, line: _Line) -> None:
+        """Say that a task has gone, if it was its last connection.
+
+        Before it can be there again: in another round it would be taken for the one that has gone.
+        """
         with self._lock:
-            is_last = self._lines.get(task) is line
-            if is_last:
+            if self._lines.get(task) is line:
                 del self._lines[task]
-        return is_last
+                if not self._closed:
+                    self._take(task, HUNG_UP)
 
     def dismiss(self, patience: float) -> None:
         """Let everybody go, and hang up on who has not gone after that many seconds."""
