@@ -146,7 +146,10 @@ def _launched_in(
             fall_back=settings.stream.fall_back,
         )
         named = _named(plan, folder, start, records)
-        shipment = pack(named, str(job_id), alive=str(folder.notes), **sent_along)
+        assert folder.note is not None
+        # Attempts are counted anew in each run: what a worker kept of another is not of this one.
+        run_id = f"{job_id}-{folder.note.run}"
+        shipment = pack(named, run_id, alive=str(folder.notes), **sent_along)
         return Opened(named, shipment, start)
 
     first = opened(recovery.path)

@@ -212,6 +212,16 @@ def test_what_was_kept_for_a_job_that_has_ended_goes_when_another_is_at_work(mon
     assert {run for run, _ in job.workers.kept[A]} == {"another"}
 
 
+def test_what_was_kept_for_an_earlier_run_of_a_job_goes():
+    """Attempts are counted anew in each run."""
+    job = Job(in_state)
+    job.start("job-0")
+    job.run(A)
+    job.start("job-1")
+    job.run(A)
+    assert {run for run, _ in job.workers.kept[A]} == {"job-1"}
+
+
 def test_functions_hear_of_a_checkpoint_in_the_round_after(monkeypatch):
     heard = []
     complete = round_worker.FlowingLevel.complete

@@ -70,13 +70,20 @@ _KEPT: dict[Place, _Kept] = {}
 def _take_kept(shipment: Shipment, id: TaskId, begin: Begin) -> _Kept | None:
     """What this process has of a task; what belongs to jobs that have ended goes."""
     note_run(shipment)
-    for place in [place for place in _KEPT if is_over(place[0], shipment)]:
+    for place in [place for place in _KEPT if _has_ended(place[0], shipment)]:
         _KEPT.pop(place).let_go()
     kept = _KEPT.pop((shipment.run_id, id), None)
     if kept is not None and kept.attempt != begin.attempt:
         kept.let_go()
         return None
     return kept
+
+
+def _has_ended(run_id: str, shipment: Shipment) -> bool:
+    """Whether a run has ended: its job has, or is in another run by now."""
+    job, _, run = shipment.run_id.rpartition("-")
+    other_job, _, other_run = run_id.rpartition("-")
+    return (bool(job) and job == other_job and run != other_run) or is_over(run_id, shipment)
 
 
 class _AtWork:
