@@ -35,6 +35,16 @@ class TestWhen:
         coordinator.ready(SLOT)
         assert coordinator.is_due(1.0)
 
+    def test_none_follows_the_one_that_a_job_stops_with(self):
+        coordinator = ready(interval=100)
+        complete(coordinator, coordinator.trigger(1.0), 1.1)
+        assert coordinator.is_due(2.0)
+        coordinator.trigger(2.0)
+        coordinator.stop()
+        complete(coordinator, 2, 2.1)
+        assert not coordinator.is_due(1e9)
+        assert not coordinator.may_trigger
+
     def test_only_when_asked_for_without_an_interval(self):
         coordinator = ready()
         assert not coordinator.is_due(1e9)

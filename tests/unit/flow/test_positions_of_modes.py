@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headrace.connectors.data_generator import DataGeneratorSource
 from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
 from headrace.runtime import source_task
 from headrace.runtime.flow.assignment import Assignment
@@ -180,3 +181,26 @@ class TestSavepointsThatListFiles:
     def test_splits_are_what_they_are(self):
         assert splits_of({"splits": {"a": [None, 4]}}) == {"a": [None, 4]}
         assert splits_of({}) == {}
+
+
+def test_within_what_a_paced_generator_has_given(monkeypatch):
+    """Its positions count records, and are no numbers."""
+    monkeypatch.setattr(source_task, "READ_AT_ONCE", 10)
+    source = DataGeneratorSource(lambda number: number, records_per_second=1e9)
+    splits, enumerator = Splits(source), source.create_enumerator()
+    split = enumerator.splits()[0]
+    begun = {"next": 0, "since": 0}
+    list(splits.assign(((split, begun),)))
+    first = splits.read()
+    assert first is not None
+    _, position = splits.positions()[split.id]
+    assert position == {"next": len(first.values), "since": 0}
+
+
+def test_a_task_that_reads_nothing_is_told_so():
+    """Until then it does not know whether it is idle."""
+    source = Named(counted=True, names=("a",))
+    first, second = tasks_of_source(2)
+    words = Assignment(vertex_of(source), [first, second]).discover({})
+    assert [len(word.splits) for word in words[first]] == [1]
+    assert words[second] == [Assign(())]
