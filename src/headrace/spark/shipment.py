@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -54,16 +53,6 @@ class Shipment:
 def work_in(*, unpacked: bool) -> None:
     """Let a worker's functions work where archives are unpacked, or where it started."""
     os.chdir(SparkFiles.getRootDirectory() if unpacked else _HOME)
-
-
-def write_shipment(shipment: Shipment, file: Path) -> None:
-    """Leave it for processes beside the driver."""
-    file.write_bytes(pickle.dumps(shipment, 5))
-
-
-def read_shipment(file: Path) -> Shipment:
-    shipment: Shipment = pickle.loads(file.read_bytes())
-    return shipment
 
 
 def pack(plan: PhysicalPlan, run_id: str, **rest: Any) -> Shipment:

@@ -15,7 +15,7 @@ from headrace.runtime.packed_changes import packed, unpacked
 from headrace.runtime.subtask_state import UNION_PREFIX, Changes, SubtaskState
 
 _CHUNK_KEYS = 50_000
-_COMPACT_AT_LEAST = 8 * 1024 * 1024
+COMPACT_AT_LEAST = 8 * 1024 * 1024
 """Bytes of changes below which a snapshot is not worth writing."""
 _MOST_FILES = 256
 """Files after which one is written all the same, so that a restore opens few."""
@@ -35,7 +35,7 @@ class Snapshots:
     def __init__(
         self, state: SubtaskState, task: TaskId, attempt: int, begun_with: SlotFiles | None,
         write: Callable[[Written], None], *, whole: bool = False,
-        compact_at: int = _COMPACT_AT_LEAST,
+        compact_at: int = COMPACT_AT_LEAST,
     ):  # fmt: skip
         """`write`: makes files durable before those that `take` gives. `whole`: the first one is of
         everything, for there is state that no file has."""

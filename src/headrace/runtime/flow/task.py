@@ -36,7 +36,7 @@ from headrace.runtime.flow.messages import (
 from headrace.runtime.flow.output import Output
 from headrace.runtime.flow.parcels import BARRIER, END, RECORDS, Barrier, Parcel
 from headrace.runtime.flow.pieces import Opened, Pace
-from headrace.runtime.flow.snapshots import Snapshots, Written
+from headrace.runtime.flow.snapshots import COMPACT_AT_LEAST, Snapshots, Written
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.windows import Windows
 from headrace.runtime.level_task import Row
@@ -147,11 +147,7 @@ class FlowTask:
         self._overtake: tuple[float, int] | None = None
         """When a barrier is to overtake, and of which checkpoint."""
         whole = begin.taken_over is not None
-        self._snapshots = (
-            Snapshots(task.state, id, begin.attempt, begin.state, self._write, whole=whole)
-            if id.level
-            else None
-        )
+        self._snapshots = self._make_snapshots(whole) if id.level else None
         self._counted = task.clock()
         self.files = begin.state or SlotFiles()
         """The state of its operators as of the last snapshot."""
@@ -420,6 +416,18 @@ class FlowTask:
             self._overtaken = overtaken
         else:
             self._finish_overtaken(overtaken)
+
+    def _make_snapshots(self, whole: bool) -> Snapshots:
+        begin, settings = self._begin, self.task.plan.settings
+        return Snapshots(
+            self.task.state,
+            self.id,
+            begin.attempt,
+            begin.state,
+            self._write,
+            whole=whole,
+            compact_at=settings.get("compact_at_bytes", COMPACT_AT_LEAST),
+        )
 
     def _write(self, files: Written) -> None:
         self._outside.write(files, lambda: None)
