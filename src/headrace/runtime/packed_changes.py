@@ -1,20 +1,15 @@
-"""Changes of state as bytes: what is logged, sent to another slot, or taken from a savepoint."""
+"""Changes of state as bytes: what the files of a checkpoint hold."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
-import pyarrow as pa
-
+from headrace.errors import CorruptState
 from headrace.runtime.pickling import dumps
-from headrace.runtime.state_rows import RowForm
 from headrace.runtime.subtask_state import Changes
 
-# What is stored goes through sockets and logs: dearer than compressing.
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
+HEAD = b"headrace state 1\n"
+"""What a file begins with; the number is that of its form."""
 
 
 def packed(changes: Changes) -> tuple[bytes, dict[str, int]]:
@@ -23,42 +18,16 @@ def packed(changes: Changes) -> tuple[bytes, dict[str, int]]:
     for change in changes:
         by_operator.setdefault(change[0], []).append(change)
     parts = {uid: dumps(part) for uid, part in by_operator.items()}
-    return pickle.dumps(list(parts.values()), 5), {uid: len(part) for uid, part in parts.items()}
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Some of a slot's state, as it is stored and as changes."""
-
-    blob: bytes
-    changes: Callable[[], Changes]
-
-    @staticmethod
-    def stored(blob: bytes) -> Piece:
-        return Piece(blob, lambda: unpacked(blob))
-
-    @staticmethod
-    def of_changes(changes: Changes) -> Piece:
-        return Piece(packed(changes)[0], lambda: changes)
-
-    @staticmethod
-    def of_rows(uid: str, name: str, form: RowForm, rows: pa.RecordBatch) -> Piece:
-        """Rows of a savepoint: they need not become Python objects to be stored."""
-        rows = rows.drop_columns(["key_group"])
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, rows.schema, options=_COMPRESSED) as writer:
-            writer.write_batch(rows)
-        stored = (uid, name, form.to_json(), sink.getvalue().to_pybytes())
-        return Piece(pickle.dumps([stored], 5), lambda: [(uid, name, form.kind, form.change(rows))])
+    blob = HEAD + pickle.dumps(list(parts.values()), 5)
+    return blob, {uid: len(part) for uid, part in parts.items()}
 
 
 def unpacked(blob: bytes) -> Changes:
-    return [change for part in pickle.loads(blob)
-            for change in (pickle.loads(part) if isinstance(part, bytes) else _from_rows(*part))
-            ]  # fmt: skip
-
-
-def _from_rows(uid: str, name: str, form_json: dict[str, Any], ipc: bytes) -> Changes:
-    form = RowForm.from_json(form_json)
-    return [(uid, name, form.kind, form.change(rows))
-            for rows in pa.ipc.open_stream(ipc)]  # fmt: skip
+    if not blob.startswith(HEAD):
+        raise CorruptState(
+            "a state file is of a form that this headrace does not know: it begins with "
+            f"{blob[: len(HEAD)]!r}",
+            hint="Go on with the version that wrote it, and move on by a savepoint.",
+        )
+    parts = pickle.loads(memoryview(blob)[len(HEAD) :])
+    return [change for part in parts for change in pickle.loads(part)]

@@ -14,11 +14,11 @@ import pytest
 from headrace.runtime.declared_state import Declared
 from headrace.runtime.flow.messages import TaskId
 from headrace.runtime.flow.snapshots import Snapshots
-from headrace.runtime.packed_changes import Piece, unpacked
+from headrace.runtime.packed_changes import unpacked
 from headrace.runtime.placement import Placement
 from headrace.runtime.state_rows import BROADCAST, KEYED, LIST, UNION, WINDOW
 from headrace.runtime.state_transfer import SlotState
-from headrace.runtime.subtask_state import SubtaskState
+from headrace.runtime.subtask_state import Changes, SubtaskState
 from headrace.runtime.tables import ListTable, MapTable, Table, ValueTable
 from headrace.spark.savepoints.dealing import Dealer, SlotFiles
 from headrace.spark.savepoints.direct_files import files_in, rows_in_folder, write_state
@@ -92,16 +92,14 @@ def contents(changes: Iterable[Any]) -> dict[tuple[str, str], Any]:
 def test_reading_is_like_being_sent(tmp_path: Path, name: str, same_groups: bool) -> None:
     state = saved(tmp_path, name)
     dealer = Dealer(state, Placement(SLOTS, SLOTS, MOST, 1, same_groups))
-    sent: dict[int, list[Piece]] = {slot: [] for slot in range(SLOTS)}
+    sent: dict[int, list[Changes]] = {slot: [] for slot in range(SLOTS)}
     everything = rows_in_folder(tmp_path / state.folder, state.form.schema.names)
-    for slot, piece in dealer.to_all(everything):
-        sent[slot].append(piece)
+    for slot, changes in dealer.to_all(everything):
+        sent[slot].append(changes)
     total = 0
     for slot in range(SLOTS):
-        pieces = list(dealer.to_slot(files_in(tmp_path / state.folder), slot))
-        wanted = contents(unpacked(piece.blob) for piece in sent[slot])
-        assert contents(unpacked(piece.blob) for piece in pieces) == wanted
-        assert contents(piece.changes() for piece in pieces) == wanted
+        wanted = contents(sent[slot])
+        assert contents(dealer.to_slot(files_in(tmp_path / state.folder), slot)) == wanted
         total += sum(map(len, wanted.values()))
     assert total >= len(TABLES[name][2].data)
 
@@ -121,8 +119,7 @@ def test_files_that_others_open_are_dealt_out_alike(tmp_path: Path, name: str) -
         return BytesIO(content)
 
     for slot in range(SLOTS):
-        found = contents(piece.changes() for piece in far.pieces(slot, open_file))
-        assert found == contents(piece.changes() for piece in near.pieces(slot))
+        assert contents(far.changes(slot, open_file)) == contents(near.changes(slot))
 
 
 def test_what_a_slot_takes_over_it_writes_itself(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Dealing the rows of a savepoint out to the slots of a new run, as blobs of their state.
+"""Dealing the rows of a savepoint out to the slots of a new run, as changes of their state.
 
 Where every worker reaches the savepoint's files a slot takes its own rows straight from them. Rows
 that only Spark can read are dealt out by whoever reads them, and travel to their slots.
@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from headrace.runtime.packed_changes import Piece
 from headrace.runtime.placement import Placement
 from headrace.runtime.state_rows import KEYED, WINDOW, as_change
 from headrace.runtime.state_transfer import restored_as
+from headrace.runtime.subtask_state import Changes
 from headrace.spark.savepoints.direct_files import files_in, rows_in_files
 from headrace.spark.savepoints.metadata import SavedState
 
@@ -34,7 +34,7 @@ class Dealer:
         self.whole = state.form.scope not in (KEYED, WINDOW)
         """Whether it is dealt out as a whole, not key by key."""
 
-    def to_all(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, Piece]]:
+    def to_all(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, Changes]]:
         """What each slot gets."""
         form = self.state.form
         for rows in _whole(batches) if self.whole else batches:
@@ -45,12 +45,12 @@ class Dealer:
                 for slot, items in self._placement.deal(form, rows):
                     yield slot, self._items(items)
 
-    def to_slot(self, files: Iterable[Path | RawIOBase], slot: int) -> Iterator[Piece]:
+    def to_slot(self, files: Iterable[Path | RawIOBase], slot: int) -> Iterator[Changes]:
         """What one slot gets of the files that hold the state."""
         form = self.state.form
         if self.whole:
             rows = rows_in_files(files, form.schema.names)
-            yield from (piece for its_slot, piece in self.to_all(rows) if its_slot == slot)
+            yield from (changes for its_slot, changes in self.to_all(rows) if its_slot == slot)
             return
         groups = self._placement.groups_of(slot)
         for rows in rows_in_files(files, form.schema.names, groups):
@@ -58,12 +58,13 @@ class Dealer:
             if own.num_rows:
                 yield self._rows(own) if form.plain else self._items(form.decode(own))
 
-    def _rows(self, rows: pa.RecordBatch) -> Piece:
-        return Piece.of_rows(self.state.operator, self._name, self.state.form, rows)
+    def _rows(self, rows: pa.RecordBatch) -> Changes:
+        form = self.state.form
+        return [(self.state.operator, self._name, form.kind, form.change(rows))]
 
-    def _items(self, items: list[Any]) -> Piece:
+    def _items(self, items: list[Any]) -> Changes:
         kind = self.state.form.kind
-        return Piece.of_changes([(self.state.operator, self._name, kind, as_change(kind, items))])
+        return [(self.state.operator, self._name, kind, as_change(kind, items))]
 
 
 OpenFile = Callable[[str, int], RawIOBase]
@@ -90,7 +91,7 @@ class SlotFiles:
         return pickle.dumps({name: as_ for dealer in self.dealers
                              for name, as_ in dealer.about.items()}, 5)  # fmt: skip
 
-    def pieces(self, slot: int, open_file: OpenFile | None = None) -> Iterator[Piece]:
+    def changes(self, slot: int, open_file: OpenFile | None = None) -> Iterator[Changes]:
         """What the slot takes over; `open_file` reaches what a worker cannot."""
         for dealer in self.dealers:
             yield from dealer.to_slot(self._files_in(dealer.state.folder, open_file), slot)

@@ -27,8 +27,8 @@ class TakenOver:
 
     def apply(self, state: SubtaskState, slot: int, open_file: OpenFile) -> None:
         """Make it the state of a slot; `open_file` reaches files that a worker cannot."""
-        for piece in self.files.pieces(slot, open_file):
-            state.apply(piece.changes())
+        for changes in self.files.changes(slot, open_file):
+            state.apply(changes)
         state.apply(self.time)
         state.reconcile(pickle.loads(self.files.about), by_others=True)
 
