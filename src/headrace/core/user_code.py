@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import length_hint
 from typing import Any
 
@@ -25,11 +25,16 @@ class RecordFailure(Exception):
         self.key = key
 
 
-def apply_all(function: Callable[[Any], Any], values: Sequence[Any], call: str) -> list[Any]:
-    """`[function(v) for v in values]`; a failure knows which record it was."""
+def apply_all(
+    function: Callable[..., Any], values: Sequence[Any], call: str, *beside: Iterable[Any]
+) -> list[Any]:
+    """`[function(v) for v in values]`; a failure knows which record it was.
+
+    `beside`: what else the function is given with each.
+    """
     source = iter(values)
     try:
-        return list(map(function, source))
+        return list(map(function, source, *beside))
     except RecordFailure:
         raise
     except Exception as error:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import accumulate
+from collections.abc import Callable, Iterable
+from itertools import accumulate, repeat
 from typing import Any
 
+from headrace.core.bulk_check import fits
 from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP, Batch, Context, Operator
+from headrace.core.types import Types
 from headrace.core.user_code import RecordFailure, apply_all
 from headrace.core.watermarks import (
     Watermark,
@@ -19,6 +21,8 @@ from headrace.errors import InvalidArgument, TypeMismatch
 FAR_FUTURE = "numFarFutureTimestamps"
 _FAR_MS = 366 * 24 * 3600 * 1000
 """So far after the clock a timestamp is counted: it moves time on for everything behind it."""
+
+_TIME = Types.LONG()
 
 Stamps = list[int | None]
 
@@ -44,8 +48,9 @@ class TimestampsOperator(Operator):
         stamps = batch.timestamps
         assigner = self.strategy.assigner
         if assigner is not None:
-            stamps = _extract(assigner.extract_timestamp, batch)
-            self._count_far_future(stamps)
+            extracted = _extract(assigner.extract_timestamp, batch)
+            self._count_far_future(extracted)
+            stamps = extracted
         if self.strategy.kind == "generated":
             self._generate(batch.values, stamps)
         elif stamps is None or self.strategy.kind == "none":
@@ -54,7 +59,8 @@ class TimestampsOperator(Operator):
             self._emit_in_steps(batch.values, stamps)
         else:
             self.ctx.emit(batch.values, stamps)
-            self._report(max((s for s in stamps if s is not None), default=MIN_TIMESTAMP))
+            known: Any = stamps if None not in stamps else filter(_is_known, stamps)
+            self._report(max(known, default=MIN_TIMESTAMP))
 
     def _report(self, newest: int) -> None:
         # The record that is `out_of_orderness` behind the newest is not yet late.
@@ -117,11 +123,10 @@ class TimestampsOperator(Operator):
             self._generators[split] = made
         return self._generators[split]
 
-    def _count_far_future(self, stamps: Stamps) -> None:
+    def _count_far_future(self, stamps: list[Any]) -> None:
         horizon = self.ctx.processing_time() + _FAR_MS
-        far = sum(stamp is not None and stamp > horizon for stamp in stamps)
-        if far:
-            self._far_future.inc(far)
+        if max(stamps, default=horizon) > horizon:
+            self._far_future.inc(sum(stamp > horizon for stamp in stamps))
 
 
 class _Output(WatermarkOutput):
@@ -158,28 +163,30 @@ class _Output(WatermarkOutput):
             self._ctx.report_watermark(newest)
 
 
-def _extract(extract: Callable[[Any, int], int], batch: Batch) -> Stamps:
-    values = batch.values
-    previous = batch.timestamps
-    if previous is None:
-        stamps = apply_all(lambda v: extract(v, MIN_TIMESTAMP), values, "extract_timestamp")
-    else:
-        pairs = list(zip(values, previous, strict=True))
-        stamps = apply_all(
-            lambda pair: extract(pair[0], MIN_TIMESTAMP if pair[1] is None else pair[1]),
-            pairs, "extract_timestamp",
-        )  # fmt: skip
-    for value, stamp in zip(values, stamps, strict=True):
-        if stamp.__class__ is not int:
-            error = TypeMismatch(
-                f"extract_timestamp returned {stamp!r}, which is no int",
-                hint="Return the event time in milliseconds since the epoch.",
-            )
-            raise RecordFailure(error, "extract_timestamp", value)
-        if not MIN_TIMESTAMP <= stamp <= MAX_TIMESTAMP:
-            error = TypeMismatch(
-                f"extract_timestamp returned {stamp}, which does not fit into 64 bits",
-                hint="Return the event time in milliseconds since the epoch.",
-            )
-            raise RecordFailure(error, "extract_timestamp", value)
+def _is_known(stamp: int | None) -> bool:
+    return stamp is not None
+
+
+def _extract(extract: Callable[[Any, int], int], batch: Batch) -> list[Any]:
+    before: Iterable[int] = repeat(MIN_TIMESTAMP)
+    if batch.timestamps is not None:
+        before = (MIN_TIMESTAMP if stamp is None else stamp for stamp in batch.timestamps)
+    stamps = apply_all(extract, batch.values, "extract_timestamp", before)
+    if not fits(_TIME, stamps):
+        for value, stamp in zip(batch.values, stamps, strict=True):
+            _check(value, stamp)
     return stamps
+
+
+def _check(value: Any, stamp: Any) -> None:
+    if stamp.__class__ is not int:
+        wrong = f"{stamp!r}, which is no int"
+    elif not MIN_TIMESTAMP <= stamp <= MAX_TIMESTAMP:
+        wrong = f"{stamp}, which does not fit into 64 bits"
+    else:
+        return
+    error = TypeMismatch(
+        f"extract_timestamp returned {wrong}",
+        hint="Return the event time in milliseconds since the epoch.",
+    )
+    raise RecordFailure(error, "extract_timestamp", value)

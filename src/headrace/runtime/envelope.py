@@ -6,6 +6,7 @@ A blob is a pickle of lists, written and read only by this job's own tasks.
 from __future__ import annotations
 
 import pickle
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,10 +14,12 @@ from typing import Any
 from headrace.core.operator import Batch
 from headrace.runtime.event_time import Watermarks
 from headrace.runtime.pickling import dumps
-from headrace.runtime.plain_records import are_atoms, dumps_plain, keys_at, place_of_keys
+from headrace.runtime.plain_records import are_atoms, dumps_plain, parts_at, place_of
 
 Item = tuple[int, int, Any]
 
+_STAMPS = "q"
+"""64 bits each; `Envelope` never leaves the machines of a job, which are of one kind."""
 MARK = -1
 """In place of a vertex: not records, but watermarks that come between them."""
 
@@ -32,7 +35,7 @@ class Envelope:
 
     def encode(self) -> bytes:
         items = [(target, side, content, None, None) if target == MARK
-                 else (target, side, content.values, content.timestamps, _keys_sent(content))
+                 else (target, side, content.values, _stamps_sent(content), _keys_sent(content))
                  for target, side, content in self.records]  # fmt: skip
         contents = (items, self.driver)
         plain = dumps_plain(contents, self._batches()) if self._is_plain(items) else None
@@ -63,9 +66,25 @@ class Envelope:
 
 def _keys_sent(batch: Batch) -> list[Any] | int | None:
     """The keys, or the number of the field that holds them."""
-    place = place_of_keys(batch)
+    place = place_of(batch.keys, batch)
     return batch.keys if place is None else place
 
 
-def _received(values: list[Any], stamps: list[int | None] | None, keys: Any) -> Batch:
-    return Batch(values, stamps, keys_at(keys, values) if isinstance(keys, int) else keys)
+def _stamps_sent(batch: Batch) -> list[int | None] | bytes | int | None:
+    """The timestamps, or the number of the field that holds them."""
+    stamps = batch.timestamps
+    place = place_of(stamps, batch)
+    if place is not None or stamps is None:
+        return place
+    try:
+        return array(_STAMPS, stamps).tobytes()  # type: ignore[type-var]
+    except (TypeError, OverflowError):  # some have none
+        return stamps
+
+
+def _received(values: list[Any], stamps: Any, keys: Any) -> Batch:
+    if stamps.__class__ is bytes:
+        stamps = array(_STAMPS, stamps).tolist()
+    elif stamps.__class__ is int:
+        stamps = parts_at(stamps, values)
+    return Batch(values, stamps, parts_at(keys, values) if keys.__class__ is int else keys)

@@ -73,19 +73,19 @@ def are_atoms(values: list[Any]) -> bool:
     return set(map(type, values)) <= _ATOMS
 
 
-def place_of_keys(batch: Batch) -> int | None:
-    """Which field of its record every key is, so that it need not be sent beside it."""
-    values, keys = batch.values, batch.keys
-    if not batch.plain or not values or keys is None:
+def place_of(parts: list[Any] | None, batch: Batch) -> int | None:
+    """Which field of its record every key or timestamp is, so that it need not be sent beside it."""
+    values = batch.values
+    if not batch.plain or not values or parts is None:
         return None
     if values[0].__class__ is not tuple:
-        return ITSELF if all(map(is_, keys, values)) else None
-    place = next((place for place, field in enumerate(values[0]) if field is keys[0]), None)
-    if place is None or not all(map(is_, keys, map(itemgetter(place), values))):
+        return ITSELF if all(map(is_, parts, values)) else None
+    place = next((place for place, field in enumerate(values[0]) if field is parts[0]), None)
+    if place is None or not all(map(is_, parts, map(itemgetter(place), values))):
         return None
     return place
 
 
-def keys_at(place: int, values: list[Any]) -> list[Any]:
-    """The part of each record that is its key."""
-    return values if place == ITSELF else list(map(itemgetter(place), values))
+def parts_at(place: int, values: list[Any]) -> list[Any]:
+    """The part of each record that is its key, or its timestamp."""
+    return list(values if place == ITSELF else map(itemgetter(place), values))

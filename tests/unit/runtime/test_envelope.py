@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.core.operator import Batch
 from headrace.runtime.envelope import MARK, Envelope
-from headrace.runtime.plain_records import ITSELF, dumps_plain, place_of_keys
+from headrace.runtime.plain_records import ITSELF, dumps_plain, place_of
 
 ATOM = st.one_of(
     st.integers(), st.text(), st.floats(allow_nan=False), st.booleans(), st.none(), st.binary()
@@ -56,7 +56,7 @@ def test_keys_that_are_a_field_of_their_record(
 def test_records_that_are_their_own_keys() -> None:
     texts = [f"text {number}" for number in range(1000)]
     batch = Batch(texts, None, list(texts), plain=True)
-    assert place_of_keys(batch) == ITSELF
+    assert place_of(batch.keys, batch) == ITSELF
     assert arrives(batch)
     assert len(Envelope([(0, 0, batch)]).encode()) < len(pickle.dumps(texts)) * 1.1
 
@@ -73,8 +73,22 @@ def test_records_that_are_their_own_keys() -> None:
 )
 def test_keys_that_are_not(values: list[Any], keys: list[Any]) -> None:
     batch = Batch(values, None, keys, plain=True)
-    assert place_of_keys(batch) is None
+    assert place_of(batch.keys, batch) is None
     assert arrives(batch)
+
+
+@pytest.mark.parametrize("stamps", [
+    [1 << 40, -(1 << 63)], [None, 7], [None, None], [(1 << 63) - 1, 0], [1 << 63, 1]])  # fmt: skip
+@pytest.mark.parametrize("plain", [True, False])
+def test_timestamps(stamps: list[int | None], plain: bool) -> None:
+    assert arrives(Batch(["a", "b"], stamps, plain=plain))
+
+
+def test_timestamps_that_records_have_are_not_sent_again() -> None:
+    texts = [(f"text {number}", (1 << 40) + number) for number in range(1000)]
+    batch = Batch(texts, [stamp for _, stamp in texts], plain=True)
+    assert arrives(batch)
+    assert len(Envelope([(0, 0, batch)]).encode()) < len(pickle.dumps(texts)) * 1.1
 
 
 class Untouchable:

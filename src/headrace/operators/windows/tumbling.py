@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import repeat
+from operator import length_hint
 from typing import Any
 
 from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, MIN_TIMESTAMP, Batch, Context
 from headrace.core.state import ValueState
 from headrace.core.user_code import RecordFailure
 from headrace.core.windows import TimeWindow, missing_timestamp
-from headrace.operators.windows.contents import Folded, something
+from headrace.operators.windows.contents import Aggregating, Folded, something
 from headrace.operators.windows.window_operator import WindowOperator
 
 _UNSEEN: Any = object()
@@ -35,28 +36,31 @@ class TumblingWindowOperator(WindowOperator):
         self._values: ValueState[Any] = self._kept.state
         assert self.contents.fold is not None
         self._fold = self.contents.fold
+        # The user's own method, where `fold` would only turn its arguments round.
+        contents = self.contents
+        self._add = contents.function.add if isinstance(contents, Aggregating) else None
 
     def receive(self, side: int, batch: Batch) -> None:
         assert batch.keys is not None
         stamps = batch.timestamps or repeat(None)
-        self._at: tuple[Any, Any] = None, None
+        values = iter(batch.values)
         try:
-            self._take_all(zip(batch.keys, batch.values, stamps, strict=False))
+            self._take_all(zip(batch.keys, values, stamps, strict=False))
         except RecordFailure:
             raise
         except Exception as error:
-            value, key = self._at
-            raise RecordFailure(error, "window", value, key) from error
+            at = len(batch.values) - length_hint(values) - 1
+            raise RecordFailure(error, "window", batch.values[at], batch.keys[at]) from error
         self.flush()
 
     def _take_all(self, records: Iterable[Record]) -> None:
         # The hot loop: every name is local, and nothing is called that need not be.
         pair, scope, size, offset = self._pair, self.ctx.scope, self._size, self._offset
         value_of, update = self._values.value, self._values.update
-        fold, first, schedule = self._fold, self.contents.first, self._schedule
+        fold, add, first = self._fold, self._add, self.contents.first
+        schedule = self._schedule
         windows: dict[int, TimeWindow | None] = {}
         for key, value, stamp in records:
-            self._at = value, key
             if stamp is None:
                 raise missing_timestamp(value)
             start = stamp - (stamp - offset) % size
@@ -69,12 +73,14 @@ class TumblingWindowOperator(WindowOperator):
                 continue
             pair.key = key, window
             kept = value_of()
-            new = first(value) if kept is None else fold(kept, value)
+            if kept is None:
+                new = first(value)
+                schedule(window)
+            else:
+                new = fold(kept, value) if add is None else add(value, kept)
             if new is None:
                 something(new, self.contents.call)
             update(new)
-            if kept is None:
-                schedule(window)
 
     def _open_window(self, start: int) -> TimeWindow | None:
         """The window that starts then; None when it has fired already, never will, or may be that
