@@ -59,9 +59,21 @@ def is_exact(folder: Path, limit: int) -> bool:
 
 def rescaled(folder: Path, elsewhere: str) -> dict[str, Any]:
     """At parallelism 2, 3 and 1, saved each time; the last two starts are from savepoints."""
-    valve, out = folder / "valve", folder / "out"
     first, second, near = f"{elsewhere}/first", f"{elsewhere}/second", str(folder / "near")
     lives = [(2, 150, first), (3, 250, first), (1, 300, second), (2, 350, near)]
+    return live(folder, elsewhere, lives)
+
+
+def saved(folder: Path, elsewhere: str) -> dict[str, Any]:
+    """At parallelism 2, and from a savepoint at 3."""
+    first, second = f"{elsewhere}/first", f"{elsewhere}/second"
+    return live(folder, elsewhere, [(2, 100, first), (3, 200, second)])
+
+
+def live(folder: Path, elsewhere: str, lives: list[tuple[int, int, str]]) -> dict[str, Any]:
+    """One life after the other, each with a parallelism, up to a record, with a folder."""
+    valve, out = folder / "valve", folder / "out"
+    first = lives[0][2]
     asked: list[Any] = []
     path = ""
     for parallelism, limit, checkpoints in lives:
@@ -76,7 +88,7 @@ def rescaled(folder: Path, elsewhere: str) -> dict[str, Any]:
         asked.append([sum(counts), sum(row.value for row in rows)])
         path = client.stop_with_savepoint(False, f"{elsewhere}/savepoints").result(120)
         client.get_job_execution_result().result(60)
-    return {"exact": is_exact(out, 350), "asked": asked, "path": path}
+    return {"exact": is_exact(out, lives[-1][1]), "asked": asked, "path": path}
 
 
 class Once(MapFunction):
@@ -148,7 +160,7 @@ def unwritable(folder: Path, elsewhere: str) -> dict[str, Any]:
     return {**found, "exact": is_exact(out, 150)}
 
 
-JOBS = {job.__name__: job for job in (rescaled, restarted, unwritable)}
+JOBS = {job.__name__: job for job in (rescaled, saved, restarted, unwritable)}
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
-"""Nexmark queries into an upsert sink: programs that are killed, started again and saved.
+"""Nexmark queries into upsert sinks: programs that are killed, started again and saved.
 
-python -m tests.spark.sql_fault_jobs <folder> <query> <parallelism>
+python -m tests.spark.sql_fault_jobs <folder> <parallelism> <query> …
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import ast
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,6 @@ from headrace.core.table_connector import (
 )
 from headrace.jobs.client import JobClient
 from headrace.operators.sinks import WriteOperator
-from headrace.sql import statements as st
-from headrace.sql.parse_statements import parse_script
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.table_environment import TableEnvironment
 from tests.conftest import ROOT
@@ -59,10 +57,11 @@ class LedgerConnector(TableConnector):
 
 
 def start(
-    folder: Path, query: str, parallelism: int, *, run: str = "checkpoints",
+    folder: Path, queries: Sequence[str], parallelism: int, *, run: str = "checkpoints",
     watched: bool = False, options: Mapping[str, str] | None = None,
 ) -> JobClient:  # fmt: skip
-    """The query as a checkpointed stream, one file a micro-batch; without an end if watched."""
+    """The queries as one checkpointed stream, a file of each table in a micro-batch; without an end
+    if watched."""
     register_connector(LedgerConnector())
     env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     env._env.set_parallelism(parallelism)
@@ -74,35 +73,47 @@ def start(
     }
     for key, value in given.items():
         env.get_config().set(key, value)
-    return inserted(env, query, folder, "'source.monitor-interval' = '100 ms'" if watched else "")
-
-
-def inserted(env: TableEnvironment, query: str, folder: Path, reading: str) -> JobClient:
-    """Run the statements of a query's file; its sink has a primary key."""
-    key = f", PRIMARY KEY ({', '.join(KEYS[query])}) NOT ENFORCED"
-    sink = f"'connector' = 'ledger', 'folder' = '{folder / 'out'}'"
-    script = text(query, folder / "data", "${SINK}").replace(
-        "\n) WITH (${SINK})", f"{key}) WITH ({sink})"
-    )
-    if reading:
-        script = script.replace("'csv.null-literal' = ''", f"'csv.null-literal' = '', {reading}")
-    client = None
-    for statement in parse_script(script):
-        result = env._runner.run(statement)
-        if isinstance(statement, st.Insert):
-            client = result.get_job_client()
+    tables, inserts = statements(folder, queries, watched=watched)
+    for statement in tables:
+        env.execute_sql(statement)
+    together = env.create_statement_set()
+    for statement in inserts:
+        together.add_insert_sql(statement)
+    client = together.execute().get_job_client()
     assert client is not None
     return client
+
+
+def statements(
+    folder: Path, queries: Sequence[str], *, watched: bool
+) -> tuple[list[str], list[str]]:
+    """Those of the queries' files, each with a sink of its own that has a primary key."""
+    tables: dict[str, None] = {}
+    inserts = []
+    for query in queries:
+        key = f", PRIMARY KEY ({', '.join(KEYS[query])}) NOT ENFORCED"
+        sink = f"'connector' = 'ledger', 'folder' = '{folder / 'out' / query}'"
+        script = text(query, folder / "data", "${SINK}").replace(
+            "\n) WITH (${SINK})", f"{key}) WITH ({sink})"
+        )
+        if watched:
+            reading = "'csv.null-literal' = '', 'source.monitor-interval' = '100 ms'"
+            script = script.replace("'csv.null-literal' = ''", reading)
+        *created, insert, _ = script.replace(" answers", f" answers_{query}").split(";")
+        tables.update(dict.fromkeys(created))
+        inserts.append(insert)
+    return list(tables), inserts
 
 
 def rows_of(path: Path) -> list[Row]:
     return [ast.literal_eval(line) for line in path.read_text().splitlines()]
 
 
-def result(folder: Path, key: tuple[int, ...]) -> dict[Row, Row]:
+def result(folder: Path, query: str, key: tuple[int, ...]) -> dict[Row, Row]:
     """The table that the committed changes make, by its key: files as they were written."""
     rows: dict[Row, Row] = {}
-    for path in sorted(visible(folder / "out"), key=lambda path: path.stat().st_mtime_ns):
+    files = visible(folder / "out" / query)
+    for path in sorted(files, key=lambda path: path.stat().st_mtime_ns):
         for kind, *values in rows_of(path):
             name = tuple(values[at] for at in key)
             if kind in (0, 2):
@@ -113,19 +124,19 @@ def result(folder: Path, key: tuple[int, ...]) -> dict[Row, Row]:
 
 
 def process(
-    folder: Path, query: str, parallelism: int = 2, **environ: str
+    folder: Path, queries: Iterable[str], parallelism: int = 2, **environ: str
 ) -> subprocess.Popen[str]:
     """One life of the program, in a session of its own."""
-    command = [sys.executable, "-m", "tests.spark.sql_fault_jobs", str(folder), query]
+    command = [sys.executable, "-m", "tests.spark.sql_fault_jobs", str(folder), str(parallelism)]
     return subprocess.Popen(
-        [*command, str(parallelism)], cwd=ROOT, text=True, start_new_session=True,
+        [*command, *queries], cwd=ROOT, text=True, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **environ},
     )  # fmt: skip
 
 
 def main() -> None:
-    folder, query, parallelism = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    start(folder, query, parallelism).get_job_execution_result().result()
+    folder, parallelism, queries = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+    start(folder, queries, parallelism).get_job_execution_result().result()
     print("finished")
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from headrace.spark.file_store import HadoopStore, file_store
 from headrace.spark.flow.checkpoint_files import begin_attempt
 from tests.conftest import ROOT
-from tests.spark.hadoop_jobs import JOBS, mount
+from tests.spark.hadoop_jobs import mount
 
 ASKED = [[150, 150], [250, 250], [300, 300], [350, 350]]
 
@@ -87,14 +87,15 @@ def run_jobs(folder: Path, mode: str, *jobs: str) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.timeout(700)
 def test_a_job_is_saved_and_rescaled_in_micro_batches(tmp_path: Path) -> None:
-    found = run_jobs(tmp_path, "micro-batch", "rescaled")["rescaled"]
+    found = run_jobs(tmp_path, "micro-batch", "saved")["saved"]
     assert found["exact"]
-    assert found["asked"] == ASKED
+    assert found["asked"] == [[100, 100], [200, 200]]
 
 
 @pytest.fixture(scope="module")
 def in_real_time(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run_jobs(tmp_path_factory.mktemp("hadoop"), "real-time", *JOBS)
+    folder = tmp_path_factory.mktemp("hadoop")
+    return run_jobs(folder, "real-time", "rescaled", "restarted", "unwritable")
 
 
 @pytest.mark.slow

@@ -20,8 +20,8 @@ from tests.spark.sql_fault_jobs import KEYS, process, result, rows_of, start
 from tests.spark.test_nexmark import native
 
 PARTS = 8
-STEPS = {"q4": "state-files.after@2", "q9": "metadata.after@4", "q18": "metadata.before@3"}
-"""The end of a life; the next is ended at any moment. What dies at which step of a checkpoint is
+STEPS = ("state-files.after@2", "metadata.after@4")
+"""The ends of two lives; another is ended at any moment. What dies at which step of a checkpoint is
 the matter of test_kill_matrix.py; here it is the operators' state."""
 
 
@@ -33,8 +33,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def prepared(folder: Path, data: Path) -> Path:
-    folder.mkdir()
-    (folder / "out").mkdir()
+    for query in KEYS:
+        (folder / "out" / query).mkdir(parents=True)
     shutil.copytree(data, folder / "data")
     return folder
 
@@ -47,21 +47,23 @@ def wanted(query: str, data: Path) -> tuple[tuple[int, ...], dict[Any, Any]]:
     return key, {tuple(row[at] for at in key): tuple(row) for row in rows}
 
 
-def killed_at(folder: Path, query: str, step: str) -> None:
+def committed(folder: Path) -> int:
+    return sum(len(visible(folder / "out" / query)) for query in KEYS)
+
+
+def killed_at(folder: Path, step: str) -> None:
     mark = folder / "died"
-    life = process(folder, query, HEADRACE_CRASH_AT=step, HEADRACE_CRASH_MARK=str(mark))
+    life = process(folder, KEYS, HEADRACE_CRASH_AT=step, HEADRACE_CRASH_MARK=str(mark))
     _, messages = life.communicate(timeout=240)
     assert life.returncode == -signal.SIGKILL, messages[-3000:]
     assert (folder / f"died.{step}").exists()
 
 
-def killed_after(folder: Path, query: str, commits: int, pause: float) -> None:
+def killed_after(folder: Path, commits: int, pause: float) -> None:
     """SIGKILL of all its processes a moment after so many files have been committed."""
-    before = len(visible(folder / "out"))
-    with process(folder, query) as life:
-        wait_until(
-            lambda: life.poll() is not None or len(visible(folder / "out")) >= before + commits, 120
-        )
+    before = committed(folder)
+    with process(folder, KEYS) as life:
+        wait_until(lambda: life.poll() is not None or committed(folder) >= before + commits, 120)
         with suppress(ProcessLookupError):
             time.sleep(pause)
             os.killpg(life.pid, signal.SIGKILL)
@@ -70,43 +72,44 @@ def killed_after(folder: Path, query: str, commits: int, pause: float) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("query", STEPS)
-def test_killed_in_mid_query(tmp_path: Path, data: Path, query: str) -> None:
-    key, table = wanted(query, data)
-    folder = prepared(tmp_path / query, data)
-    killed_at(folder, query, STEPS[query])
-    assert result(folder, key) != table
-    chance = random.Random(query)
-    killed_after(folder, query, chance.randint(1, 2), chance.random())
-    last = process(folder, query)
+def test_killed_in_mid_query(tmp_path: Path, data: Path) -> None:
+    tables = {query: wanted(query, data) for query in KEYS}
+    folder = prepared(tmp_path / "queries", data)
+    for step in STEPS:
+        killed_at(folder, step)
+    for query, (key, table) in tables.items():
+        assert result(folder, query, key) != table
+    killed_after(folder, 4, random.Random(5).random())
+    last = process(folder, KEYS)
     printed, messages = last.communicate(timeout=240)
     assert printed.endswith("finished\n"), messages[-3000:]
-    assert result(folder, key) == table
+    for query, (key, table) in tables.items():
+        assert result(folder, query, key) == table
 
 
 def test_saved_and_resumed_at_another_parallelism(tmp_path: Path, data: Path) -> None:
     """The operators of an unchanged query have the same uids, so their state is found again."""
     key, table = wanted("q9", data)
     folder = prepared(tmp_path / "q9", data)
-    inbox, out = folder / "data" / "csv", folder / "out"
+    inbox, out = folder / "data" / "csv", folder / "out" / "q9"
     for path in (later := sorted(inbox.iterdir())[PARTS // 2 :]):
         path.rename(folder / path.name)
-    first = start(folder, "q9", 2, run="first", watched=True)
+    first = start(folder, ["q9"], 2, run="first", watched=True)
     half = wanted("q9", folder / "data")[1]
-    wait_until(lambda: result(folder, key) == half, 120)
+    wait_until(lambda: result(folder, "q9", key) == half, 120)
     saved = first.stop_with_savepoint(False, str(folder / "savepoints")).result(120)
     first.get_job_execution_result().result(60)
     check_state(saved, half)
     for path in later:
         (folder / path.name).rename(path)
-    committed = {path.name for path in visible(out)}
-    second = start(folder, "q9", 3, run="second", watched=True,
+    before = {path.name for path in visible(out)}
+    second = start(folder, ["q9"], 3, run="second", watched=True,
                    options={"execution.state-recovery.path": saved})  # fmt: skip
-    wait_until(lambda: result(folder, key) == table, 120)
+    wait_until(lambda: result(folder, "q9", key) == table, 120)
     second.cancel().result(60)
-    assert result(folder, key) == table
+    assert result(folder, "q9", key) == table
     # What was sent before the savepoint is not sent again.
-    sent = [row for path in visible(out) if path.name not in committed for row in rows_of(path)]
+    sent = [row for path in visible(out) if path.name not in before for row in rows_of(path)]
     assert 0 < len(sent) < len(table)
 
 

@@ -29,38 +29,31 @@ def _no_key() -> StateAccessError:
 class HeapValueState(ValueState[Any]):
     """One value per key, in memory."""
 
+    __slots__ = ("_data", "_scope", "_table")
+
     def __init__(self, table: ValueTable, scope: KeyScope):
         self._table = table
+        self._data = table.data  # a table keeps its data's container for life
         self._scope = scope
-        data, changed, logged = table.data, table.changed, table.logged  # its own for life
-
-        # Called for each record: what they need is in their closure, not behind `self`.
-        def value() -> Any:
-            try:
-                return data.get(scope.key)
-            except AttributeError:
-                raise _no_key() from None
-
-        def update(value: Any) -> None:
-            if value is None:
-                self.clear()
-                return
-            try:
-                key = scope.key
-            except AttributeError:
-                raise _no_key() from None
-            data[key] = value
-            if logged:
-                changed.add(key)
-
-        self.value = value  # type: ignore[method-assign]
-        self.update = update  # type: ignore[method-assign]
 
     def value(self) -> Any:
-        raise NotImplementedError  # each object has its own
+        try:
+            return self._data.get(self._scope.key)
+        except AttributeError:
+            raise _no_key() from None
 
     def update(self, value: Any) -> None:
-        raise NotImplementedError
+        if value is None:
+            self.clear()
+            return
+        table = self._table
+        try:
+            key = self._scope.key
+        except AttributeError:
+            raise _no_key() from None
+        self._data[key] = value
+        if table.logged:
+            table.changed.add(key)
 
     def clear(self) -> None:
         try:

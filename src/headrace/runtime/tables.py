@@ -86,7 +86,7 @@ class ValueTable(Table):
         data = self.data
         present = {key: data[key] for key in self.changed if key in data}
         absent = [key for key in self.changed if key not in data]
-        self.changed.clear()
+        self.changed = set()
         return present, absent
 
     def apply(self, change: Change) -> None:
