@@ -21,7 +21,7 @@ SUITES = [
 @pytest.mark.timeout(600)
 def test_suites_of_state_pass_on_rocksdb(repository: Path) -> None:
     plugin = "tests.unit.runtime.rocksdb_everywhere"
-    fewer = {**os.environ, "HEADRACE_EXAMPLES": "20"}  # all of them are tried on the heap
+    fewer = {**os.environ, "HEADRACE_EXAMPLES": "5"}  # all of them are tried on the heap
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", plugin, "-p", "no:cacheprovider",
          *SUITES],
