@@ -10,11 +10,13 @@ from pathlib import Path
 from bench import data
 from bench.engines import Engine, Run, headrace, pyflink, run, spark
 from bench.figures import Bar, Check, Outcome, at_most, ratio
+from bench.idle import idle
 from bench.latency import latency
 from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings, whole_runs
 from bench.pattern_suite import match_recognize, patterns_growth
 from bench.recovery import recovery
 from bench.sql_suite import nexmark, nexmark_growth, single, sql_udf
+from bench.start_up import start_up
 from bench.state_costs import checkpoints, savepoints
 
 MILLION = 1_000_000
@@ -349,6 +351,16 @@ BENCHMARKS = (
         "latency",
         "from a record's creation to the last operator, in real time, in micro-batches, on PyFlink",
         with_peers(latency),
+    ),
+    Benchmark(
+        "idle",
+        "CPU time of a job that has nothing to read",
+        lambda setting: idle(setting.repeats, setting.progress),
+    ),
+    Benchmark(
+        "start_up",
+        "until 25 tasks work; a stream's first result from cold",
+        lambda setting: start_up(setting.repeats, setting.progress),
     ),
     Benchmark(
         "recovery",
