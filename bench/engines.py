@@ -164,8 +164,9 @@ def running(
     try:
         yield process
     finally:
-        end_tree(process.pid)
-        process.wait()
+        if process.poll() is None:
+            end_tree(process.pid)
+            process.wait()
 
 
 def said(folder: Path) -> str:

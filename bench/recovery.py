@@ -10,6 +10,7 @@ from pathlib import Path
 from bench.engines import Engine, headrace, running, seconds_until
 from bench.figures import Bar, Outcome, at_most
 from bench.measure import Progress
+from bench.output import Output
 
 SCRIPT = "jobs/recovery.py"
 PER_BATCH = 10_000
@@ -26,21 +27,17 @@ class Times:
     again: float
 
 
-class Output:
-    """The job's output folder, each file of it read once."""
+class Highest:
+    """The largest number that a job has put out so far."""
 
     def __init__(self, folder: Path):
-        self._folder = folder
-        self._read: set[Path] = set()
-        self.highest = -1
-        """The largest number that has come out."""
+        self._output = Output(folder)
+        self._highest = -1
 
     def look(self) -> int:
-        for file in set(self._folder.rglob("part-*")) - self._read:
-            self._read.add(file)
-            numbers = (int(line.split()[0]) for line in file.read_text().splitlines())
-            self.highest = max(self.highest, *numbers)
-        return self.highest
+        numbers = (int(line.split()[0]) for line in self._output.new_lines())
+        self._highest = max(self._highest, *numbers, -1)
+        return self._highest
 
 
 def recovery(repeats: int, progress: Progress) -> Outcome:
@@ -72,7 +69,7 @@ def recovery(repeats: int, progress: Progress) -> Outcome:
 def _measure(engine: Engine) -> Times:
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch:
         folder = Path(scratch)
-        output = Output(folder / "out")
+        output = Highest(folder / "out")
         with running(engine, SCRIPT, [scratch], folder) as process:
             cold = seconds_until(lambda: output.look() > 0, process, folder)
             seconds_until(lambda: output.look() > BATCHES_BEFORE * PER_BATCH, process, folder)

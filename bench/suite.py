@@ -15,6 +15,7 @@ from bench.latency import latency
 from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings, whole_runs
 from bench.pattern_suite import match_recognize, patterns_growth
 from bench.recovery import recovery
+from bench.soak import soak
 from bench.sql_suite import nexmark, nexmark_growth, single, sql_udf
 from bench.start_up import start_up
 from bench.state_costs import checkpoints, savepoints
@@ -37,11 +38,16 @@ START_UP_KEYS = 10
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How to run: how often each case repeats, without its peers or with, and who is told."""
+    """How to run: how often each case repeats, without its peers or with, and who is told.
+
+    The last two are those of `soak`: how long, and how long between two kills.
+    """
 
     repeats: int
     with_peers: bool
     progress: Progress
+    minutes: float = 120
+    kill_every: float = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,8 @@ class Benchmark:
     name: str
     summary: str
     run: Callable[[Setting], Outcome]
+    of_all: bool = True
+    """Whether `all` has it."""
 
 
 def stateless(setting: Setting) -> Outcome:
@@ -409,5 +417,11 @@ BENCHMARKS = (
         "patterns_growth",
         "cost per event and memory of a pattern in Python as the stream gets longer",
         with_peers(patterns_growth),
+    ),
+    Benchmark(
+        "soak",
+        "hours under load with kills: exact output, flat memory and files; not one of `all`",
+        lambda setting: soak(setting.minutes, setting.kill_every),
+        of_all=False,
     ),
 )
