@@ -9,7 +9,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
@@ -99,6 +99,7 @@ class Soak:
         self._process = self._start()
         self._chance = random.Random(0)
         self._orphans: list[psutil.Process] = []
+        stack.callback(self.outlived)
         self.output = Output(folder / "out")
         self.ledger = Ledger(generations * KEYS_AT_A_TIME)
         self.samples: list[Sample] = []
@@ -130,7 +131,9 @@ class Soak:
         """How many processes of killed drivers are still there; they are ended now."""
         left = [process for process in self._orphans if process.is_running()]
         for process in left:
-            process.kill()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self._orphans.clear()
         return len(left)
 
     @property
@@ -219,11 +222,13 @@ def soak(minutes: float, kill_every: float) -> Outcome:
 
 def _at_work(descendants: Iterable[psutil.Process]) -> list[psutil.Process]:
     """The Python processes that have none below them and have done something."""
-    return [
-        process
-        for process in descendants
-        if "python" in process.name() and not process.children() and process.cpu_times().user >= 1
-    ]
+    found = []
+    for process in descendants:
+        with suppress(psutil.NoSuchProcess):
+            worked = process.cpu_times().user >= 1
+            if worked and "python" in process.name() and not process.children():
+                found.append(process)
+    return found
 
 
 def _files(folder: Path) -> int:

@@ -35,8 +35,6 @@ from pyflink.table import StreamTableEnvironment
 
 KEYS = 10_007
 PARALLELISM = 2
-SAMPLE = 16
-"""Of so many records one is timed: writing times down is work, too."""
 WATERMARK_MS = 10
 """Flink's 200 ms would be all that is seen of a window's result."""
 WRITES_PER_SECOND = 500
@@ -124,20 +122,22 @@ class MomentOfRecord(TimestampAssigner):
 class Timed(FilterFunction):
     """Writes down when records came, and how long that was after they were made.
 
-    The last field of a record is that moment. None goes further.
+    Of `sample` records one is timed, for writing times down is work, too. The last field of a
+    record is when it was made. None goes further.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder, sample):
         self.folder = folder
+        self.sample = sample
 
     def open(self, runtime_context):
         self.seen = 0
         name = f"times-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        self.file = (Path(self.folder) / name).open("w", buffering=1 << 14)
+        self.file = (Path(self.folder) / name).open("w", buffering=1 << 12)
 
     def filter(self, value):
         self.seen += 1
-        if not self.seen % SAMPLE:
+        if not self.seen % self.sample:
             now = time.time()
             self.file.write(f"{now:.4f} {1000 * (now - value[len(value) - 1]):.3f}\n")
         return False
@@ -180,6 +180,7 @@ def main() -> None:
     parser.add_argument("rate", type=int)
     parser.add_argument("kind")
     parser.add_argument("seconds", type=float)
+    parser.add_argument("sample", type=int)
     args = parser.parse_args()
     settings = Configuration()
     settings.set_string("headrace.stream.mode", args.mode)
@@ -198,7 +199,7 @@ def main() -> None:
         results = in_windows(stream)
     else:
         results = counted(stream, int(args.kind))
-    results.filter(Timed(str(args.folder))).print()
+    results.filter(Timed(str(args.folder), args.sample)).print()
     client = env.execute_async("latency")
     time.sleep(args.seconds)
     client.cancel().result()

@@ -14,7 +14,7 @@ import pytest
 
 from bench.__main__ import ALL, chosen
 from bench.engines import Engine, RunFailed, running, seconds_until
-from bench.latency import counted
+from bench.latency import SAMPLE, counted
 from bench.output import Output
 from bench.process_tree import tree_cpu_seconds
 from bench.soak import Ledger, growth, sum_of
@@ -51,6 +51,7 @@ def test_the_later_half_of_latencies_counts_and_a_torn_line_does_not():
     lines = [f"{moment} {900 if moment < 100 else moment}" for moment in range(200)]
     seen = counted([*reversed(lines), "12"])
     assert (seen.median, seen.p99, seen.results) == (150, 199, 100)
+    assert seen.per_second == pytest.approx(100 * SAMPLE / 99)
 
 
 def test_paced_records_are_made_when_due_and_each_of_them_once(jobs):
