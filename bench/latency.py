@@ -48,16 +48,17 @@ class Case:
     @property
     def name(self) -> str:
         """The name this case has in tables."""
-        mode = f" {self.mode}" if self._ours else ""
+        mode = f" {self.mode}" if self.ours else ""
         return f"{self.engine.name}{mode}, {KINDS[self.kind]}"
 
     @property
     def seconds(self) -> float:
         """From submitting the job to its end."""
-        return SECONDS if self._ours else PEER_SECONDS
+        return SECONDS if self.ours else PEER_SECONDS
 
     @property
-    def _ours(self) -> bool:
+    def ours(self) -> bool:
+        """Whether it is held to a target, and so must have results."""
         return self.engine.name == headrace().name
 
 
@@ -113,6 +114,11 @@ def counted(lines: Iterable[str]) -> Latencies:
     )
 
 
+def nothing(seconds: float) -> Latencies:
+    """What is known of an engine that has given no result all the time."""
+    return Latencies(median=1000 * seconds, p99=1000 * seconds, results=0, per_second=0.0)
+
+
 def _measure(case: Case) -> Latencies:
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch:
         words = [scratch, case.mode, str(RATE), case.kind, str(case.seconds), str(SAMPLE)]
@@ -123,6 +129,6 @@ def _measure(case: Case) -> Latencies:
         )  # fmt: skip
         lines = [line for file in Path(scratch).glob("times-*")
                  for line in file.read_text().splitlines()]  # fmt: skip
-    if done.returncode or not lines:
+    if done.returncode or (case.ours and not lines):
         raise RunFailed(f"{case.name}:\n{done.stderr[-OUTPUT_TAIL:]}")
-    return counted(lines)
+    return counted(lines) if lines else nothing(case.seconds)

@@ -191,11 +191,11 @@ def main() -> None:
     env = StreamExecutionEnvironment.get_execution_environment(settings)
     env.set_parallelism(PARALLELISM)
     env.enable_checkpointing(1000)
-    env.get_config().set_auto_watermark_interval(WATERMARK_MS)
     stream = paced(env, args.rate)
     if args.kind == "sql":
         results = changes(env, stream)
     elif args.kind == "window":
+        env.get_config().set_auto_watermark_interval(WATERMARK_MS)
         results = in_windows(stream)
     else:
         results = counted(stream, int(args.kind))
