@@ -29,7 +29,9 @@ def main() -> int:
     try:
         if args.names == [AGREE]:
             return compare(console)
-        setting = Setting(args.repeats, not args.no_peers, console.print)
+        setting = Setting(
+            args.repeats, not args.no_peers, console.print, args.minutes, args.kill_every
+        )
         return measure(console, chosen(args.names), setting)
     except CannotMeasure as problem:
         complain(console, problem)
@@ -44,6 +46,10 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--repeats", type=int, default=3, help="runs of each case (default 3)")
     parser.add_argument("--no-peers", action="store_true", help="measure headrace alone")
+    parser.add_argument("--minutes", type=float, default=120, help="of `soak` (default 120)")
+    parser.add_argument(
+        "--kill-every", type=float, default=10, help="minutes between kills of `soak` (default 10)"
+    )
     args = parser.parse_args()
     known = {benchmark.name for benchmark in BENCHMARKS} | {ALL, AGREE}
     for name in args.names:
@@ -60,14 +66,14 @@ def listing() -> Table:
     for benchmark in BENCHMARKS:
         table.add_row(benchmark.name, benchmark.summary)
     table.add_section()
-    table.add_row(ALL, "all of them")
+    table.add_row(ALL, "all of them but `soak`")
     table.add_row(AGREE, "whether both engines give the same results on the benchmark jobs")
     return table
 
 
 def chosen(names: Sequence[str]) -> list[Benchmark]:
     """The benchmarks that the names mean, in the order of the list."""
-    return [found for found in BENCHMARKS if ALL in names or found.name in names]
+    return [found for found in BENCHMARKS if found.name in names or (ALL in names and found.of_all)]
 
 
 def measure(console: Console, benchmarks: Sequence[Benchmark], setting: Setting) -> int:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,9 @@ REPOSITORY = BENCH_DIR.parent
 RESULT_MARK = "BENCH-RESULT "
 TIMEOUT_SECONDS = 1800
 OUTPUT_TAIL = 3000
+LOG = "log"
+WITHIN_SECONDS = 300
+PAUSE_SECONDS = 0.02
 
 
 class CannotMeasure(Exception):
@@ -146,6 +149,58 @@ def run(
         memory=sampler.peak,
         output=output,
     )
+
+
+@contextlib.contextmanager
+def running(
+    engine: Engine, script: str, arguments: Sequence[str], folder: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A script that goes on by itself in a folder, until it is killed at the end of the block."""
+    command = [*engine.command, str(BENCH_DIR / script), *arguments]
+    with (folder / LOG).open("ab") as log:
+        process = subprocess.Popen(
+            command, stdout=log, stderr=subprocess.STDOUT, cwd=folder, env=engine.environment()
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            end_tree(process.pid)
+            process.wait()
+
+
+def said(folder: Path) -> str:
+    """What a running script has said so far."""
+    return (folder / LOG).read_text(encoding="utf-8", errors="replace")
+
+
+def seconds_until(
+    done: Callable[[], bool], process: subprocess.Popen[bytes], folder: Path
+) -> float:
+    """Seconds from now until a running script has come so far."""
+    start = time.perf_counter()
+    while not done():
+        elapsed = time.perf_counter() - start
+        if process.poll() is not None or elapsed > WITHIN_SECONDS:
+            tail = said(folder)[-OUTPUT_TAIL:]
+            raise RunFailed(f"{process.args}: not so far after {elapsed:.0f} s\n{tail}")
+        time.sleep(PAUSE_SECONDS)
+    return time.perf_counter() - start
+
+
+def figures_of(engine: Engine, script: str, *arguments: str) -> dict[str, float]:
+    """The JSON object that a script prints last; for scripts that measure themselves."""
+    engine.check()
+    done = subprocess.run(
+        [*engine.command, str(BENCH_DIR / script), *arguments],
+        capture_output=True, text=True, timeout=TIMEOUT_SECONDS, env=engine.environment(),
+        check=False,
+    )  # fmt: skip
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not lines:
+        raise RunFailed(f"{script}: {(done.stdout + done.stderr)[-OUTPUT_TAIL:]}")
+    found: dict[str, float] = json.loads(lines[-1])
+    return found
 
 
 def _wait(process: subprocess.Popen[bytes], name: str) -> None:

@@ -55,6 +55,11 @@ def ratio(name: str, value: float, target: float) -> Check:
     return Check(name=name, value=value, unit="x", bound="at least", target=target)
 
 
+def at_most(name: str, value: float, target: float, unit: str = "x") -> Check:
+    """A figure that must not be above `target`."""
+    return Check(name=name, value=value, unit=unit, bound="at most", target=target)
+
+
 def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     """The outcome as plain values."""
     return {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench import data
 from bench.engines import headrace, pyflink, run
-from bench.figures import Bar, Check, Outcome, ratio
+from bench.figures import Bar, Check, Outcome, at_most, ratio
 from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings
 
 MILLION = 1_000_000
@@ -26,6 +26,7 @@ SHORT, LONG = 100_000, 4 * MILLION
 STEPS = "jobs/pattern_steps.py"
 GROWTH_MARK = "BENCH-GROWTH "
 MIB = 2**20
+GROWTH = 1.25
 
 
 def match_recognize(repeats: int, with_peers: bool, progress: Progress) -> Outcome:
@@ -57,13 +58,15 @@ def patterns_growth(repeats: int, with_peers: bool, progress: Progress) -> Outco
     """Three steps within ten seconds: what an event costs, and how much is kept, as more come."""
     cases = [_steps(MILLION), _steps(LONG)]
     short, long = net_timings(cases, repeats, progress)
-    on_spark = _at_most(
-        "stream: cost per event, 4M over 1M", short.records_per_second / long.records_per_second
+    on_spark = at_most(
+        "stream: cost per event, 4M over 1M",
+        short.records_per_second / long.records_per_second,
+        GROWTH,
     )
     bars, in_process = _in_process(repeats, progress)
     # Workers reach their size in the first three or four micro-batches of half a million.
     peaks = [_peak(case, progress) for case in (_steps(2 * MILLION), _steps(LONG))]
-    memory = _at_most("stream: memory, 4M over 2M", peaks[1].value / peaks[0].value)
+    memory = at_most("stream: memory, 4M over 2M", peaks[1].value / peaks[0].value, GROWTH)
     return Outcome(
         benchmark="patterns_growth",
         bars=(_rate(short), _rate(long), *bars, *peaks),
@@ -101,9 +104,13 @@ def _in_process(repeats: int, progress: Progress) -> tuple[list[Bar], list[Check
     bars = [_cost(events, figures) for events, figures in found.items()]
     short, long = (figures[0] for figures in found.values())
     return bars, [
-        _at_most("in process: cost per event, 4M over 100k", bars[1].value / bars[0].value),
-        _at_most("in process: keys kept, 4M over 100k", long["keys_kept"] / short["keys_kept"]),
-        _at_most("in process: peak memory, 4M over 100k", long["peak_mib"] / short["peak_mib"]),
+        at_most("in process: cost per event, 4M over 100k", bars[1].value / bars[0].value, GROWTH),
+        at_most(
+            "in process: keys kept, 4M over 100k", long["keys_kept"] / short["keys_kept"], GROWTH
+        ),
+        at_most(
+            "in process: peak memory, 4M over 100k", long["peak_mib"] / short["peak_mib"], GROWTH
+        ),
     ]
 
 
@@ -139,7 +146,3 @@ def _rate(timing: Timing) -> Bar:
         spread=timing.rate_spread,
         note=f"{timing.net_seconds:.1f} s net of {timing.start_up_seconds:.1f} s start-up",
     )
-
-
-def _at_most(name: str, value: float, target: float = 1.25) -> Check:
-    return Check(name=name, value=value, unit="x", bound="at most", target=target)

@@ -1,4 +1,4 @@
-"""How much memory a process and everything it started use, sampled while they run."""
+"""What a process and everything it started use: memory, sampled while they run, and CPU time."""
 
 from __future__ import annotations
 
@@ -66,6 +66,15 @@ def tree_memory(root: psutil.Process) -> Memory:
         except (psutil.Error, AttributeError):
             all_readable = False  # another user's process, or a system without PSS
     return Memory(rss, pss if all_readable else None)
+
+
+def tree_cpu_seconds(root: psutil.Process) -> float:
+    """CPU time of `root` and all its descendants so far, those that have ended included."""
+    seconds = 0.0
+    for member in [root, *root.children(recursive=True)]:
+        with contextlib.suppress(psutil.Error):  # it ended, and its parent has its time
+            seconds += sum(member.cpu_times()[:4])  # its own and that of ended children
+    return seconds
 
 
 def end_tree(pid: int) -> None:

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import statistics
-import subprocess
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.engines import BENCH_DIR, Engine, RunFailed, headrace
-from bench.figures import Bar, Check, Outcome
+from bench.engines import Engine, headrace, running, seconds_until
+from bench.figures import Bar, Outcome, at_most
 from bench.measure import Progress
-from bench.process_tree import end_tree
+from bench.output import Output
 
 SCRIPT = "jobs/recovery.py"
 PER_BATCH = 10_000
 """Records of a micro-batch of the job."""
 BATCHES_BEFORE = 30
 """How many micro-batches have left state and logs behind when the job is killed."""
-WITHIN_SECONDS = 300
-PAUSE_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +27,17 @@ class Times:
     again: float
 
 
-class Output:
-    """The job's output folder, each file of it read once."""
+class Highest:
+    """The largest number that a job has put out so far."""
 
     def __init__(self, folder: Path):
-        self._folder = folder
-        self._read: set[Path] = set()
-        self.highest = -1
-        """The largest number that has come out."""
+        self._output = Output(folder)
+        self._highest = -1
 
     def look(self) -> int:
-        for file in set(self._folder.rglob("part-*")) - self._read:
-            self._read.add(file)
-            numbers = (int(line.split()[0]) for line in file.read_text().splitlines())
-            self.highest = max(self.highest, *numbers)
-        return self.highest
+        numbers = (int(line.split()[0]) for line in self._output.new_lines())
+        self._highest = max(self._highest, *numbers, -1)
+        return self._highest
 
 
 def recovery(repeats: int, progress: Progress) -> Outcome:
@@ -71,50 +61,19 @@ def recovery(repeats: int, progress: Progress) -> Outcome:
         )
         for name, seconds in samples.items()
     )
-    check = Check(
-        name="first new result after a kill, over a cold start",
-        value=bars[1].value / bars[0].value,
-        unit="x",
-        bound="at most",
-        target=3,
-    )
+    longer = bars[1].value / bars[0].value
+    check = at_most("first new result after a kill, over a cold start", longer, 3)
     return Outcome(benchmark="recovery", bars=bars, checks=(check,))
 
 
 def _measure(engine: Engine) -> Times:
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as scratch:
         folder = Path(scratch)
-        output = Output(folder / "out")
-        with _running(engine, folder) as process:
-            cold = _until(process, output, 0)
-            _until(process, output, BATCHES_BEFORE * PER_BATCH)
+        output = Highest(folder / "out")
+        with running(engine, SCRIPT, [scratch], folder) as process:
+            cold = seconds_until(lambda: output.look() > 0, process, folder)
+            seconds_until(lambda: output.look() > BATCHES_BEFORE * PER_BATCH, process, folder)
         # What the killed job had computed may still come out: it is not new.
         beyond = output.look() + PER_BATCH
-        with _running(engine, folder) as process:
-            return Times(cold, _until(process, output, beyond))
-
-
-@contextmanager
-def _running(engine: Engine, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The program, until it is killed at the end of the block."""
-    command = [*engine.command, str(BENCH_DIR / SCRIPT), str(folder)]
-    with (folder / "log").open("ab") as log:
-        process = subprocess.Popen(
-            command, stdout=log, stderr=subprocess.STDOUT, cwd=folder, env=engine.environment()
-        )
-    try:
-        yield process
-    finally:
-        end_tree(process.pid)
-        process.wait()
-
-
-def _until(process: subprocess.Popen[bytes], output: Output, beyond: int) -> float:
-    """Seconds until a larger number than that has come out."""
-    start = time.perf_counter()
-    while output.look() <= beyond:
-        elapsed = time.perf_counter() - start
-        if process.poll() is not None or elapsed > WITHIN_SECONDS:
-            raise RunFailed(f"{SCRIPT}: no result after {elapsed:.0f} s")
-        time.sleep(PAUSE_SECONDS)
-    return time.perf_counter() - start
+        with running(engine, SCRIPT, [scratch], folder) as process:
+            return Times(cold, seconds_until(lambda: output.look() > beyond, process, folder))

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from bench import data
 from bench.engines import Engine, headrace, pyflink, run
-from bench.figures import Bar, Check, Outcome, ratio
+from bench.figures import Bar, Check, Outcome, at_most, ratio
 from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings
 from bench.nexmark.events import events
 from bench.nexmark.queries import NAMES
@@ -65,7 +65,7 @@ def nexmark_growth(repeats: int, with_peers: bool, progress: Progress) -> Outcom
         for query, factor in growth.items()
     )
     worst = max(growth, key=lambda query: growth[query])
-    check = _at_most(f"cost per event, 4M over 1M, {worst}", growth[worst], 1.25)
+    check = at_most(f"cost per event, 4M over 1M, {worst}", growth[worst], 1.25)
     return Outcome(benchmark="nexmark_growth", bars=bars, checks=(check,))
 
 
@@ -107,9 +107,9 @@ def _nexmark_checks(ours: Seconds, theirs: Seconds) -> list[Check]:
     mean = math.exp(statistics.fmean(math.log(each) for each in ratios.values()))
     worst = max(ratios, key=lambda query: ratios[query])
     return [
-        _at_most(f"headrace / Flink, geometric mean of {len(ratios)} queries", mean, 1.5),
-        _at_most(f"headrace / Flink, the worst: {worst}", ratios[worst], 4),
-        _at_most("queries that only Flink runs", float(len(set(theirs) - set(ours))), 0),
+        at_most(f"headrace / Flink, geometric mean of {len(ratios)} queries", mean, 1.5),
+        at_most(f"headrace / Flink, the worst: {worst}", ratios[worst], 4),
+        at_most("queries that only Flink runs", float(len(set(theirs) - set(ours))), 0),
     ]
 
 
@@ -166,7 +166,3 @@ def _outcome(name: str, timings: Sequence[Timing], checks: Sequence[Check]) -> O
         for timing in timings
     )
     return Outcome(benchmark=name, bars=bars, checks=tuple(checks))
-
-
-def _at_most(name: str, value: float, target: float) -> Check:
-    return Check(name=name, value=value, unit="x", bound="at most", target=target)

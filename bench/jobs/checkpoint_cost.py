@@ -1,6 +1,6 @@
 """What frequent checkpoints cost, and how much each of them writes.
 
-    --interval-ms 1000 --records 8000000 --keys 10000    seconds for a keyed counter
+    --interval-ms 1000 --records 40000000 --keys 10000   seconds for a keyed counter
     --bytes                                              bytes when 1% of a million keys change
 
 Prints one JSON object.
@@ -99,7 +99,7 @@ def bytes_written(keys: int, folder: Path) -> dict[str, float]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--interval-ms", type=int, default=1000)
-    parser.add_argument("--records", type=int, default=8_000_000)
+    parser.add_argument("--records", type=int, default=40_000_000)
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--bytes", action="store_true")
     given = parser.parse_args()
