@@ -100,6 +100,11 @@ class Splits:
         """Whether there is nothing to read, and never will be."""
         return self._complete and not self._going_on
 
+    @property
+    def know_what_is_there(self) -> bool:
+        """Whether all that could be read is, not what somebody happens to hand over."""
+        return isinstance(self._reader, SplitReader)
+
     def positions(self) -> Positions:
         """From where to read on, for a checkpoint."""
         return {id: (reading.split.info, self._position(reading))

@@ -53,6 +53,8 @@ from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition
 _LOG = logging.getLogger("headrace")
 _POLL_S = 0.001
 """How long a source task sleeps that found nothing to read."""
+_FEW_RECORDS = 64
+"""Of a split that had fewer to read more may come meanwhile: reading them one by one costs more."""
 _LONGEST_POLL_S = 0.01
 _POLLS_MORE = 0.02
 """By which part of a sleep the next one is longer."""
@@ -232,7 +234,8 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
                 pause = poll
                 poll = min(poll * (1 + _POLLS_MORE), _LONGEST_POLL_S)
             else:
-                pause, poll = 0.0, _POLL_S
+                is_all = splits.know_what_is_there and len(batch.values) < _FEW_RECORDS
+                pause, poll = _POLL_S if is_all else 0.0, _POLL_S
                 yield from task.feed(vertex, batch)
                 waker.wrote()
         message = at_work.next_message(pause, task=task)
