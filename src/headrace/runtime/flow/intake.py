@@ -40,7 +40,7 @@ class Intake:
         return parcel
 
     def put_back(self, parcels: list[Parcel]) -> None:
-        """What was on its way when a checkpoint was taken."""
+        """What was on its way when a checkpoint was taken, before all that is sent from now on."""
         self._waiting.extend(parcels)
 
     @property
@@ -88,7 +88,9 @@ class Intake:
         missing = set(self._senders - self.ahead - self.over)
         found = []
         for parcel in self._waiting:
-            if parcel.sender in missing:
+            if parcel.was_kept:
+                found.append(parcel)
+            elif parcel.sender in missing:
                 if ends(parcel, checkpoint):
                     missing.discard(parcel.sender)
                 elif parcel.kind == RECORDS:

@@ -7,7 +7,7 @@ that only Spark can read are dealt out by whoever reads them, and travel to thei
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import RawIOBase
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from headrace.runtime.flow.restoring import OpenFile
 from headrace.runtime.packed_changes import Piece
 from headrace.runtime.placement import Placement
 from headrace.runtime.state_rows import KEYED, WINDOW, as_change
@@ -64,10 +65,6 @@ class Dealer:
     def _items(self, items: list[Any]) -> Piece:
         kind = self.state.form.kind
         return Piece.of_changes([(self.state.operator, self._name, kind, as_change(kind, items))])
-
-
-OpenFile = Callable[[str, int], RawIOBase]
-"""Opens a file of a savepoint by its path below it and its size."""
 
 
 @dataclass(frozen=True)
