@@ -78,6 +78,7 @@ AT_LEAST_ONCE = replace(
 ALIGNED = tuple(step for step in STEPS if step != "barrier-overtakes")
 BEFORE = ALIGNED[: ALIGNED.index("metadata.after")]
 """Steps after which there is no checkpoint yet."""
+COMMITTING = ("sink-commit.before", "sink-commit.after")
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ CHAINS: dict[str, tuple[Mode, int, list[Life]]] = {
     "micro-batch, later": (
         MICRO_BATCH,
         2,
-        [Life(step, options=ROCKSDB) for step in [*BEFORE[1::2], *ALIGNED[-5:]]],
+        [Life(step, options=ROCKSDB) for step in (*BEFORE[1::2], *COMMITTING, "cleanup.after")],
     ),
     "real time": (
         REAL_TIME,
@@ -111,9 +112,10 @@ CHAINS: dict[str, tuple[Mode, int, list[Life]]] = {
             Life("barrier-aligned", 4),
             Life("snapshot-taken", 4, ROCKSDB),
             Life("state-files.after", 1, ROCKSDB),
-            Life("metadata.before", 1, mode="micro-batch"),
+            Life("cleanup.before", 1, mode="micro-batch"),
+            Life("metadata.before", 3),
             Life("metadata.after", 3),
-            Life("sink-commit.before", 2, mode="micro-batch"),
+            Life("sink-commit.before", 2),
         ],
     ),
     "overtaking": (
@@ -275,7 +277,7 @@ def test_a_driver_that_wakes_up_late_changes_nothing(
 def test_a_worker_that_wakes_up_late_changes_nothing(tmp_path: Path) -> None:
     """It stands still with its snapshot taken and not written, until others have done its work."""
     folder, mark = prepared(tmp_path / "job"), tmp_path / "stopped"
-    mode, point = replace(REAL_TIME, batches=200), "state-files.before@4"
+    mode, point = replace(REAL_TIME, batches=130), "state-files.before@4"
     options = "execution.checkpointing.timeout=2s restart-strategy.type=fixed-delay "
     options += "restart-strategy.fixed-delay.attempts=9 restart-strategy.fixed-delay.delay=0s"
     job = begin(
