@@ -146,7 +146,7 @@ def at_least_once(folder: Path) -> dict[str, Any]:
 
 def chosen(folder: Path) -> dict[str, Any]:
     """What is to be found out by itself: real time for this job, micro-batches for that."""
-    session = get_session(slots=10)
+    session = get_session(slots=12)
     why_not = why_not_real_time(session, "127.0.0.1", kept_in=folder)
     kept = [json.loads(file.read_text()) for file in folder.glob("real-time-*")]
     env = environment(folder, AUTO)
@@ -160,7 +160,7 @@ def chosen(folder: Path) -> dict[str, Any]:
 def moved_about(folder: Path) -> dict[str, Any]:
     """One folder, one job: at another parallelism each time, and in both modes."""
     ways: list[bool] = []
-    lives = [(REAL_TIME, 2), (REAL_TIME, 3), (MICRO_BATCH, 1), (REAL_TIME, 2)]
+    lives = [(REAL_TIME, 2), (REAL_TIME, 4), (MICRO_BATCH, 1), (REAL_TIME, 2)]
     for mode, parallelism in lives:
         env = environment(folder, mode, parallelism)
         build(env, folder, Ticking(None))
@@ -204,14 +204,21 @@ def overtaken(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"checkpoints": client.get_checkpoints().to_json()["history"]}
     _wait_for(lambda: client.get_lag()["ticks"].records_behind is not None)
     found["behind"] = client.get_lag()["ticks"].records_behind
-    client.cancel().result()
-    try:
-        _slow_job(folder, 1).get_job_execution_result().result()
-    except HeadraceError as error:
-        found["at another parallelism"] = str(error)
-    client = _slow_job(folder, 2)
+    found["in flight"] = []
+    for parallelism in (1, 3):
+        client.cancel().result()
+        found["in flight"].append(_has_kept_records(folder))
+        client = _slow_job(folder, parallelism)
+        _wait_for_checkpoints(client, 2)
     client.stop_with_savepoint(False, str(folder / "savepoints")).result()
     return {**found, **is_exact(folder)}
+
+
+def _has_kept_records(folder: Path) -> bool:
+    """Whether the last checkpoint has records that were on their way."""
+    runs = sorted(folder.glob("checkpoints/job-1/run-*"), key=lambda run: int(run.name[4:]))
+    written = sorted(runs[-1].glob("checkpoints/*"), key=lambda file: int(file.name.split("-")[0]))
+    return "in_flight" in written[-1].read_text()
 
 
 def _slow_job(folder: Path, parallelism: int) -> Any:

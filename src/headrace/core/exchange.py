@@ -71,7 +71,7 @@ class Rebalance(Exchange):
             size = len(batch.values)
             targets = [(position + index) % parallelism for index in range(size)]
             position = (position + size) % parallelism
-            return _by_target(batch, targets, parallelism)
+            return by_target(batch, targets, parallelism)
 
         return split
 
@@ -90,7 +90,7 @@ class Shuffle(Exchange):
 
         def split(batch: Batch) -> Parts:
             targets = generator.choices(range(parallelism), k=len(batch.values))
-            return _by_target(batch, targets, parallelism)
+            return by_target(batch, targets, parallelism)
 
         return split
 
@@ -117,7 +117,7 @@ class Hash(Exchange):
                 keys = list(map(hashable_key, keys))
                 targets = _targets(owner, keys)
             batch = Batch(batch.values, batch.timestamps, keys, plain=batch.plain)
-            return _by_target(batch, targets, parallelism)
+            return by_target(batch, targets, parallelism)
 
         return split
 
@@ -139,12 +139,13 @@ class Custom(Exchange):
                 )
             return chosen
 
-        return lambda batch: _by_target(
+        return lambda batch: by_target(
             batch, apply_all(target, batch.values, "partitioner"), parallelism
         )
 
 
-def _by_target(batch: Batch, targets: list[int], parallelism: int) -> Parts:
+def by_target(batch: Batch, targets: list[int], parallelism: int) -> Parts:
+    """The records for each receiver, in their order; `targets`: which one, record by record."""
     if parallelism == 1:
         yield 0, batch
         return

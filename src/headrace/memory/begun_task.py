@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from io import RawIOBase
 
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import Begin, TaskId
-from headrace.runtime.flow.parcels import Parcel
-from headrace.runtime.flow.snapshots import read_in_flight, restore
+from headrace.runtime.flow.restoring import restore_level
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.task import DriverItems, FlowTask, Outside
 
@@ -22,12 +22,9 @@ def begin_task(
     """
     level.open()
     task = FlowTask(id, level, begin, outside, items, splits=splits)
-    in_flight: list[Parcel] = []
-    if begin.state is not None:
-        restore(level.state, begin.state, read)
-        in_flight = read_in_flight(begin.state, read)
-        level.restore_clock()
-    if id.level:
-        level.expect_senders(tasks_of)
-    task.open(in_flight)
+    task.open(restore_level(level, begin, tasks_of, read, _open_nothing))
     return task
+
+
+def _open_nothing(name: str, size: int) -> RawIOBase:
+    raise FileNotFoundError(name)  # savepoints are in folders that this process sees

@@ -19,7 +19,7 @@ from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings
 from headrace.runtime.flow.level import FlowingLevel
-from headrace.runtime.flow.master import Beginning, Listener, Master, Surroundings
+from headrace.runtime.flow.master import Beginning, Listener, Master, Savepoint, Surroundings
 from headrace.runtime.flow.messages import (
     Assign,
     Begin,
@@ -89,6 +89,7 @@ class Network:
     def __init__(
         self, plan: PhysicalPlan, disk: Disk, listener: Listener, *,
         settings: CheckpointSettings | None = None, clock: Callable[[], int] = lambda: 0,
+        begun_with: Savepoint | None = None,
     ):  # fmt: skip
         disk.attempts += 1
         self.plan = plan
@@ -102,7 +103,7 @@ class Network:
                    for number in range(vertex.parallelism)]  # fmt: skip
         self.sources = dict(enumerate(sources))
         self.master = Master(
-            Beginning(plan, disk.attempts, disk.last()),
+            Beginning(plan, disk.attempts, disk.last(), begun_with),
             Surroundings(_Checkpoints(disk), listener, self._tell),
             settings or CheckpointSettings(at_most=2),
         )

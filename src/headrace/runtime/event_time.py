@@ -134,7 +134,7 @@ class EventTime:
         if len(origins) == 1:
             [origin] = origins
             return self._of(origin)[0]
-        return _least([self._of(origin) for origin in origins])[0]
+        return least([self._of(origin) for origin in origins])[0]
 
     def progress(self, origin: int) -> Progress:
         """What this task makes of an origin's reports, for those who do not hear them."""
@@ -153,7 +153,7 @@ class EventTime:
             [(watermark, heard)] = splits.values()
             idle = heard != 0 and self._is_idle(origin, heard)
         else:
-            watermark, idle = _least([
+            watermark, idle = least([
                 (watermark, heard != 0 and self._is_idle(origin, heard))
                 for watermark, heard in splits.values()
             ])  # fmt: skip
@@ -194,7 +194,7 @@ class EventTime:
         return min(deadlines, default=None)
 
 
-def _least(watermarks: Sequence[tuple[int, bool]]) -> tuple[int, bool]:
+def least(watermarks: Sequence[tuple[int, bool]]) -> tuple[int, bool]:
     """The least watermark of those that are active; when all are idle, the furthest of them.
 
     What has come to its end plays no part while others have not: they may only be idle.

@@ -19,15 +19,19 @@ from headrace.errors import JobFailed
 from headrace.memory.network import Disk
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.carried_time import CarriedTime
-from headrace.runtime.flow.messages import Alignment, TaskId
-from headrace.runtime.flow.round_sources import Portion
+from headrace.runtime.flow.messages import Alignment, StateFile, TaskId
+from headrace.runtime.flow.parcels import Parcel
+from headrace.runtime.flow.round_sources import Portion, SplitRounds
+from headrace.runtime.flow.snapshots import read_in_flight
 from headrace.runtime.packed_changes import unpacked
 from headrace.runtime.placement import Placement
 from headrace.runtime.state_transfer import slot_states, slot_time
 from headrace.runtime.subtask_state import SubtaskState
+from headrace.spark.file_store import LocalStore
 from headrace.spark.savepoints.dealing import Dealer, SlotFiles
 from headrace.spark.savepoints.direct_files import write_state
-from headrace.spark.savepoints.metadata import SavedState, state_folder
+from headrace.spark.savepoints.in_flight import KeptFiles, SlotTime, write_in_flight
+from headrace.spark.savepoints.metadata import SavedState, described_operators, state_folder
 from headrace.spark.savepoints.restore import TakenOver
 from tests.unit.flow.round_network import STEP, RoundNetwork, Workers, run_round
 from tests.unit.flow.simulation import (
@@ -54,9 +58,10 @@ class Moved:
     positions: dict[str, dict[str, Any]]
     plan: PhysicalPlan
     root: Path
-    was: int
+    old: PhysicalPlan
     states: dict[tuple[str, str, str], SavedState] = field(default_factory=dict)
     time: CarriedTime = field(default_factory=CarriedTime)
+    in_flight: dict[TaskId, StateFile] = field(default_factory=dict)
 
     def given_to(self, task: TaskId) -> bytes | None:
         if task.level == 0:
@@ -66,29 +71,43 @@ class Moved:
         dealers = [
             Dealer(
                 state,
-                Placement(slots, slots, vertices[uid].max_parallelism, self.was, same_groups=True),
+                Placement(
+                    slots,
+                    slots,
+                    vertices[uid].max_parallelism,
+                    self.old.parallelism,
+                    same_groups=True,
+                ),
             )
             for (uid, _, _), state in self.states.items()
             if uid in vertices
         ]
         time = self.time.changes(self.plan, task.level, task.number)
-        return pickle.dumps(TakenOver(SlotFiles(self.root, tuple(dealers)), time))
+        kept = KeptFiles.of(
+            LocalStore(self.root), self.in_flight, described_operators(self.old), self.plan,
+            task.level,
+        )  # fmt: skip
+        return pickle.dumps(TakenOver(SlotFiles(self.root, tuple(dealers)), time, kept))
 
 
 def move(disk: Disk, old: PhysicalPlan, new: PhysicalPlan, root: Path) -> Moved:
     """Make a savepoint of the last checkpoint."""
     last = disk.last()
     assert last is not None
-    moved = Moved(last.number, last.positions, new, root, old.parallelism)
+    moved = Moved(last.number, last.positions, new, root, old)
     vertices = {vertex.uid: vertex for vertex in old.vertices.values()}
     members = {
         vertex.id: (vertex.uid, vertex.level, vertex.parallelism) for vertex in vertices.values()
     }
+    times: list[SlotTime] = []
+    kept: dict[TaskId, list[Parcel]] = {}
     for task, files in last.slots.items():
-        assert files.in_flight is None
+        if files.in_flight is not None:
+            kept[task] = read_in_flight(files, disk.files.__getitem__)
         state = SubtaskState(logged=False, clock=lambda: 0)
         for file in files.files:
             state.apply(unpacked(disk.files[file.name]))
+        times.append((task.level, task.number, slot_time(state)))
         moved.time.take_in(slot_time(state), task.level, task.number, members)
         for found in slot_states(state, files.states, task.number):
             form, rows, _ = write_state(found, root, vertices[found.operator].max_parallelism)
@@ -98,6 +117,7 @@ def move(disk: Disk, old: PhysicalPlan, new: PhysicalPlan, root: Path) -> Moved:
                 moved.states[key] = SavedState(
                     found.operator, found.name, form, found.declared_type, folder
                 )
+    moved.in_flight = write_in_flight(kept, times, LocalStore(root))
     return moved
 
 
@@ -129,8 +149,11 @@ class RoundSimulation:
         for _ in range(crashes):
             self._perhaps_begin_elsewhere()
             real_time = self._real_time if self._chance.random() < 0.5 else None
-            if real_time is not None and self._may_flow:
-                flow_until_crash(self._plan, self._disk, self._outside, real_time, self._chance)
+            if real_time is not None:
+                flow_until_crash(
+                    self._plan, self._disk, self._outside, real_time, self._chance,
+                    self._begun_with,
+                )  # fmt: skip
             else:
                 self._run_until_crash()
         self._disk.on_save = lambda: None
@@ -140,10 +163,6 @@ class RoundSimulation:
                 return Counter(self._outside.shown)
             run_round(network)
         raise AssertionError("the job does not come to its end")
-
-    @property
-    def _may_flow(self) -> bool:
-        return self._begun_with is None or self._disk.last() is not None
 
     def _perhaps_begin_elsewhere(self) -> None:
         """A driver that is started anew has workers of its own, and perhaps another plan."""
@@ -203,7 +222,10 @@ class RoundSimulation:
         for source in network.rounds.sources:
             if source.over or self._chance.random() < 0.1:
                 continue
-            waiting = {split for split in source.positions() if self._chance.random() < 0.2}
+            assert isinstance(source, SplitRounds)
+            # Whoever lets a split wait has heard how far it has come.
+            known = [split for split in source.positions() if split in source._announced]
+            waiting = {split for split in known if self._chance.random() < 0.2}
             portions.update(source.hand_over(self._chance.choice(_LIMITS), waiting))
         return portions
 

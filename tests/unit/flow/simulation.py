@@ -15,30 +15,45 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from headrace.common import Types, WatermarkStrategy
+from headrace.common import Time, Types, WatermarkStrategy
+from headrace.common.watermark_strategy import TimestampAssigner
 from headrace.core.sink import Committer, Sink, SinkWriter
 from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
-from headrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from headrace.datastream import (
+    KeyedProcessFunction,
+    ProcessWindowFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
 from headrace.datastream.state import ValueStateDescriptor
+from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.memory.network import Disk, Network
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
 from headrace.runtime.flow.coordinator import CheckpointSettings
+from headrace.runtime.flow.master import Savepoint
 from headrace.runtime.flow.messages import Alignment
 from headrace.runtime.flow.windows import Windows
 from headrace.runtime.outbox import Outbox
 
 ALIGNED = Alignment()
 KEYS = 5
+WINDOW = 3
 _PAIR = Types.TUPLE([Types.INT(), Types.INT()])
+_TRIPLE = Types.TUPLE([Types.INT(), Types.INT(), Types.INT()])
 
 
 class Numbers(Source[Any]):
     """Splits of so many numbers each."""
 
-    def __init__(self, splits: int, size: int, *, counted: bool, come_and_go: bool = False):
+    def __init__(
+        self, splits: int, size: int, *, counted: bool, come_and_go: bool = False,
+        timed: bool = False,
+    ):  # fmt: skip
+        """`timed`: each with its place in its split."""
         self.shape = splits, size
         self.counted = counted
+        self.timed = timed
         self.splits_end = come_and_go
 
     def boundedness(self) -> Boundedness:
@@ -48,7 +63,7 @@ class Numbers(Source[Any]):
         return _Enumerator(*self.shape, self.counted)
 
     def create_reader(self) -> SplitReader[Any]:
-        return _Reader()
+        return _Reader(self.timed)
 
 
 class _Enumerator(SplitEnumerator):
@@ -67,8 +82,12 @@ class _Enumerator(SplitEnumerator):
 
 
 class _Reader(SplitReader[Any]):
+    def __init__(self, timed: bool):
+        self._timed = timed
+
     def read(self, split: Split, start: Any, end: Any) -> Iterable[Any]:
-        return [(split.info * 7 + number) % KEYS for number in range(start, end)]
+        found = [((split.info * 7 + number) % KEYS, number) for number in range(start, end)]
+        return found if self._timed else [key for key, _ in found]
 
 
 class Count(KeyedProcessFunction):
@@ -116,12 +135,17 @@ class Shape:
     come_and_go: bool = False
     more: int = 0
     """Numbers of another source, of one split."""
+    timed: bool = False
+    """Whether records have times, and windows of them are counted; there is one source then."""
 
 
 def counting(shape: Shape, parallelism: int = 2) -> PhysicalPlan:
     """The plan of the job."""
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(parallelism)
+    if shape.timed:
+        _count_windows(env, shape)
+        return plan(env.builder.peek("windows", parallelism=parallelism, max_parallelism=8))
     how = {"counted": shape.counted, "come_and_go": shape.come_and_go}
     numbers = _read(env, Numbers(shape.splits, shape.size, **how), "numbers")
     if shape.more:
@@ -138,8 +162,50 @@ def _read(env: StreamExecutionEnvironment, source: Numbers, uid: str) -> Any:
     return env.from_source(source, no_time, uid, type_info=Types.INT()).uid(uid)
 
 
+def _count_windows(env: StreamExecutionEnvironment, shape: Shape) -> None:
+    """Numbers of each key in windows of time, behind an exchange by hand and two by key."""
+    time = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(_Place())
+    source = Numbers(shape.splits, shape.size, counted=shape.counted, timed=True)
+    numbers = env.from_source(source, time, "numbers", type_info=_PAIR).uid("numbers")
+    checked = numbers.key_by(lambda pair: pair[0]).process(Punctual(), _PAIR).uid("punctual")
+    spread = checked.rebalance().map(lambda pair: pair, _PAIR).uid("spread")
+    windows = spread.key_by(lambda pair: pair[0] % 2).window(
+        TumblingEventTimeWindows.of(Time.milliseconds(WINDOW))
+    )
+    windows.process(CountWindow(), _TRIPLE).uid("windows").sink_to(Kept()).uid("second")
+
+
+class _Place(TimestampAssigner):
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return int(value[1])
+
+
+class Punctual(KeyedProcessFunction):
+    """Lets everything through; of what is late, a mark."""
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Any:
+        is_late = value[1] <= ctx.timer_service().current_watermark()
+        yield (-1, -1) if is_late else value
+
+
+class CountWindow(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Any:
+        yield key, context.window().start, len(list(elements))
+
+
+def _expected_windows(shape: Shape) -> Counter[Any]:
+    counts = Counter(
+        ((part * 7 + number) % KEYS % 2, number // WINDOW * WINDOW)
+        for part in range(shape.splits)
+        for number in range(shape.size)
+    )
+    return Counter(("second", (*window, count)) for window, count in counts.items())
+
+
 def expected(shape: Shape) -> Counter[Any]:
     """What comes out, whatever happens on the way."""
+    if shape.timed:
+        return _expected_windows(shape)
     numbers = Counter(
         (part * 7 + number) % KEYS for part in range(shape.splits) for number in range(shape.size)
     )
@@ -232,9 +298,10 @@ def flow_until_crash(
     outside: Outside,
     alignment: Alignment,
     chance: random.Random,
+    begun_with: Savepoint | None = None,
 ) -> None:
     """Run the job in real time for a while, and throw it away."""
-    network = start(physical, disk, outside, alignment)
+    network = start(physical, disk, outside, alignment, begun_with)
     disk.on_save = lambda: perhaps_die(chance)
     with suppress(Died):
         for _ in range(chance.randrange(20, 1200)):
@@ -252,13 +319,17 @@ def perhaps_die(chance: random.Random) -> None:
         raise Died
 
 
-def start(physical: PhysicalPlan, disk: Disk, outside: Outside, alignment: Alignment) -> Network:
+def start(
+    physical: PhysicalPlan, disk: Disk, outside: Outside, alignment: Alignment,
+    begun_with: Savepoint | None = None,
+) -> Network:  # fmt: skip
     last = disk.last()
     outside.recover(None if last is None else last.number)
     patient = CheckpointSettings(
         at_most=3 if alignment == ALIGNED else 1, tolerable_failures=1 << 30, alignment=alignment
     )
-    return Network(physical, disk, outside, settings=patient, clock=itertools.count().__next__)
+    clock = itertools.count().__next__
+    return Network(physical, disk, outside, settings=patient, clock=clock, begun_with=begun_with)
 
 
 def _step(network: Network, chance: random.Random) -> None:

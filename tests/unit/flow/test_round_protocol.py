@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,16 +11,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.core.source import SplitSpec
-from headrace.runtime.flow import coordinator, round_sources, rounds
+from headrace.runtime.flow import coordinator, intake, round_sources, rounds
 from headrace.runtime.flow.messages import Alignment, Round
 from headrace.runtime.flow.splits import is_within
 from headrace.spark.flow import round_worker
+from headrace.spark.savepoints import in_flight
 from tests.unit.flow.round_network import RoundNetwork
 from tests.unit.flow.round_simulation import Moved, simulate_rounds
 from tests.unit.flow.simulation import ALIGNED, Outside, Shape, expected
 
 SEEDS = st.integers(0, 1 << 32)
 OVERTAKING = Alignment(overtakes_after=0)
+TIMED = Shape(3, 16, timed=True)
 TWO_SOURCES = Shape(2, 9, more=30)
 """One of them ends long before the other."""
 WITHIN_RANGES = Shape(2, 9, counted=False, more=5)
@@ -52,10 +55,13 @@ def test_each_record_counts_once_if_some_attempts_are_in_real_time(seed, shape, 
 @settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(SEEDS, st.sampled_from([None, ALIGNED]))
-def test_each_record_counts_once_at_whatever_parallelism(tmp_path_factory, seed, real_time):
+@given(
+    SEEDS,
+    st.sampled_from([None, ALIGNED, OVERTAKING]),
+    st.sampled_from([Shape(3, 9, more=12), TIMED]),
+)
+def test_each_record_counts_once_at_whatever_parallelism(tmp_path_factory, seed, real_time, shape):
     folder = tmp_path_factory.mktemp("savepoints")
-    shape = Shape(3, 9, more=12)
     shown = simulate_rounds(seed, shape, crashes=4, real_time=real_time, savepoints=folder)
     assert shown == expected(shape)
 
@@ -79,9 +85,10 @@ def test_what_may_happen_does(monkeypatch, tmp_path):
     note(round_sources, "rest_of_range", lambda *args: "read on")
     note(RoundNetwork, "lose", lambda *args: "lost")
     note(Moved, "given_to", lambda *args: f"at {args[0].plan.parallelism}")
+    note(in_flight, "deal_kept", lambda *args: "dealt anew" if args[-1] else "")
     for seed in range(15):
         simulate_rounds(seed, WITHIN_RANGES, real_time=OVERTAKING)
-        simulate_rounds(seed, TWO_SOURCES, savepoints=tmp_path / str(seed))
+        simulate_rounds(seed, TWO_SOURCES, real_time=OVERTAKING, savepoints=tmp_path / str(seed))
     assert seen - {""} == {
         "caught up: True",
         "in flight",
@@ -90,6 +97,7 @@ def test_what_may_happen_does(monkeypatch, tmp_path):
         "at 1",
         "at 2",
         "at 3",
+        "dealt anew",
     }
 
 
@@ -98,11 +106,16 @@ class TestPlantedFaults:
 
     @staticmethod
     def is_seen(
-        shape: Shape = TWO_SOURCES, real_time: Alignment | None = None, tries: int = 60
+        shape: Shape = TWO_SOURCES,
+        real_time: Alignment | None = None,
+        tries: int = 60,
+        savepoints: Path | None = None,
     ) -> bool:
         for seed in range(tries):
+            folder = None if savepoints is None else savepoints / str(seed)
             try:
-                if simulate_rounds(seed, shape, real_time=real_time) != expected(shape):
+                shown = simulate_rounds(seed, shape, real_time=real_time, savepoints=folder)
+                if shown != expected(shape):
                     return True
             except Exception:
                 return True
@@ -210,6 +223,32 @@ class TestPlantedFaults:
         restore = round_worker.restore_level
         monkeypatch.setattr(round_worker, "restore_level", lambda *args: restore(*args) and [])
         assert self.is_seen(real_time=OVERTAKING)
+
+    @pytest.mark.parametrize(
+        "fault",
+        [lambda dealt: dealt[-1:], lambda dealt: [*dealt, *dealt[:-1]]],
+        ids=["lost", "dealt twice"],
+    )
+    def test_what_is_dealt_anew_is_not_what_was_on_its_way(self, monkeypatch, tmp_path, fault):
+        deal = in_flight.deal_kept
+        monkeypatch.setattr(in_flight, "deal_kept", lambda *args: fault(deal(*args)))
+        assert self.is_seen(TIMED, OVERTAKING, savepoints=tmp_path)
+
+    def test_what_was_dealt_anew_is_not_kept_again(self, monkeypatch, tmp_path):
+        before = intake.Intake.before_barriers
+
+        def forgetful(self, checkpoint):
+            found, missing = before(self, checkpoint)
+            return [parcel for parcel in found if not parcel.was_kept], missing
+
+        monkeypatch.setattr(intake.Intake, "before_barriers", forgetful)
+        assert self.is_seen(TIMED, OVERTAKING, savepoints=tmp_path)
+
+    def test_a_source_calls_itself_idle_before_it_knows_its_splits(self, monkeypatch):
+        monkeypatch.setattr(
+            rounds, "Round", lambda **told: Round(**{**told, "awaits_splits": False})
+        )
+        assert self.is_seen(TIMED)
 
     def test_the_files_of_a_checkpoint_are_those_of_the_round_before(self, monkeypatch):
         take = rounds.Rounds.take_in

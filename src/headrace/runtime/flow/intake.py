@@ -40,7 +40,13 @@ class Intake:
         return parcel
 
     def put_back(self, parcels: list[Parcel]) -> None:
-        """What was on its way when a checkpoint was taken."""
+        """What was on its way when a checkpoint was taken, before all that is sent from now on.
+
+        It counts against nobody's window, and need not: it is what the windows of the time had
+        room for, and until it is worked off nobody hears of more room than a first window. So a
+        task has at most one of these from each sender beside it, for every restart that has not
+        come to its end.
+        """
         self._waiting.extend(parcels)
 
     @property
@@ -88,7 +94,9 @@ class Intake:
         missing = set(self._senders - self.ahead - self.over)
         found = []
         for parcel in self._waiting:
-            if parcel.sender in missing:
+            if parcel.was_kept:
+                found.append(parcel)
+            elif parcel.sender in missing:
                 if ends(parcel, checkpoint):
                     missing.discard(parcel.sender)
                 elif parcel.kind == RECORDS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from headrace.core.exchange import Broadcast
 from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP
 from headrace.core.source import SplitSpec
 from headrace.plan.physical import PhysicalPlan, Vertex
@@ -61,6 +62,19 @@ class FlowingLevel(LevelTask):
     @property
     def works_in_waves(self) -> bool:
         return any(task.operator.works_in_waves for task in self.tasks.values())
+
+    @property
+    def takes_broadcasts(self) -> bool:
+        """Whether records come here that go to all slots, if only to be passed on.
+
+        No barrier may overtake those: each slot would have another part of them in its state.
+        """
+        return any(
+            isinstance(edge.exchange, Broadcast)
+            and vertex.level < self.level <= self.plan.vertices[edge.target].level
+            for vertex in self.plan.vertices.values()
+            for edge in vertex.edges
+        )
 
     def expect_senders(self, tasks_of: Mapping[int, int]) -> None:
         """Nobody's time moves on before all have reported who will; `tasks_of`: by source, how
@@ -154,6 +168,7 @@ class FlowingLevel(LevelTask):
     def begin_round(self, round: Round) -> None:
         """It works in rounds, and this is what it needs to know for the next one."""
         self._in_rounds = True
+        self.awaits_splits = round.awaits_splits
         self._reads_all = round.reads_all and self.level == 0
         self._rests = False
         if self.level == 1 and not round.reads_all:

@@ -234,6 +234,9 @@ class Round:
     """What the driver has read for a source task, by split."""
     ends: bool = False
     """Whether a source task comes to its end after that."""
+    awaits_splits: bool = False
+    """Whether nobody has said yet what there is to read: a source task cannot say that it is
+    idle."""
     reads_all: bool = False
     """Whether a source task is alone in reading its source, and so knows all of its splits."""
 

@@ -41,6 +41,8 @@ class RoundSource(ABC):
     """Whether Spark reads for its tasks."""
     counts_records: bool = False
     """Whether it can be told how many records to hand over."""
+    has_begun: bool = True
+    """Whether its tasks can know what they have to read."""
 
     def __init__(self, vertex: Vertex, tasks: list[TaskId]):
         self.vertex = vertex
@@ -74,6 +76,7 @@ class SplitRounds(RoundSource):
     """A source whose splits can be read from any position."""
 
     counts_records = True
+    has_begun = False
 
     def __init__(self, vertex: Vertex, tasks: list[TaskId], source: Source[Any], saved: Positions):
         super().__init__(vertex, tasks)
@@ -130,6 +133,7 @@ class SplitRounds(RoundSource):
         )
 
     def hand_over(self, limit: int | None, waiting: Collection[str]) -> dict[TaskId, Portion]:
+        self.has_begun = True
         ranges: list[Range] = []
         offers = []
         for split, at in self._going_on(waiting):

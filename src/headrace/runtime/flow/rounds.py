@@ -102,7 +102,7 @@ class Rounds(Ledger):
             other.number
             for source in self.sources
             for other in source.resting(self._portions)
-            if task.level == 1
+            if task.level == 1 and source.has_begun
         }
         round = Round(
             over=frozenset(over),
@@ -111,6 +111,10 @@ class Rounds(Ledger):
             ranges=portion.ranges,
             records=portion.records,
             ends=task in self._ending,
+            awaits_splits=any(
+                task in source.tasks and not (source.has_begun or source.over)
+                for source in self.sources
+            ),
         )
         begin = Begin(self._attempt, self._number, round=round)
         self._send(task, self._begin_with_state(task, begin))

@@ -126,6 +126,8 @@ class FlowTask:
         self.task = task
         self._begin = begin
         self._alignment = begin.alignment
+        if task.takes_broadcasts:
+            self._alignment = replace(begin.alignment, overtakes_after=None)
         self._outside = outside
         self._items = items
         self._splits = splits

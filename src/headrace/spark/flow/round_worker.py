@@ -25,6 +25,7 @@ from headrace.errors import JobFailed
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import Begin, Failed, Hello, Leave, Round, SlotFiles, TaskId
 from headrace.runtime.flow.parcels import Parcel
+from headrace.runtime.flow.restoring import restore_level
 from headrace.runtime.flow.snapshots import Written, restore
 from headrace.runtime.flow.splits import read_ranges
 from headrace.runtime.flow.task import DriverItems, FlowTask
@@ -34,7 +35,7 @@ from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting, WorkerFailure, reported
 from headrace.spark.flow.channel import Link, leave_process
 from headrace.spark.flow.state_files import DriverFiles
-from headrace.spark.flow.worker import FlowPlan, make_level, read_blobs, restore_level
+from headrace.spark.flow.worker import FlowPlan, make_level, read_blobs
 from headrace.spark.garbage import look_at_everything, pass_over_what_stays
 from headrace.spark.runs_at_work import is_over, note_run
 from headrace.spark.shipment import Shipment
@@ -283,8 +284,9 @@ def _caught_up(at_work: _AtWork, id: TaskId) -> tuple[_Kept, list[Parcel]]:
     items = DriverItems()
     kept = _Kept(make_level(plan, id.level, id.number, items), items, begin.attempt)
     with abandoned_on_failure(kept.level):
-        in_flight = restore_level(kept.level, begin, at_work.state, at_work.files)
-        kept.level.expect_senders(plan.tasks_of)
+        in_flight = restore_level(
+            kept.level, begin, plan.tasks_of, at_work.state.read, at_work.files.open_saved
+        )
     return kept, in_flight
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import queue
 import threading
 import time
@@ -38,7 +37,8 @@ from headrace.runtime.flow.messages import (
     Trigger,
 )
 from headrace.runtime.flow.parcels import Parcel
-from headrace.runtime.flow.snapshots import Written, read_in_flight, restore
+from headrace.runtime.flow.restoring import restore_level
+from headrace.runtime.flow.snapshots import Written
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.task import DriverItems, FlowTask
 from headrace.runtime.level_task import Row
@@ -46,7 +46,6 @@ from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting, WorkerFailure, reported
 from headrace.spark.flow.channel import Address, Link
 from headrace.spark.flow.state_files import DriverFiles, StateFiles
-from headrace.spark.savepoints.restore import TakenOver
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition, wall_clock
 
@@ -279,27 +278,14 @@ def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
         with _begun(plan, id, rows) as at_work:
             level = make_level(plan, level_number, id.number, at_work.items)
             with abandoned_on_failure(level):
-                in_flight = restore_level(level, at_work.begin, at_work.state, at_work.files)
-                level.expect_senders(plan.tasks_of)
+                in_flight = restore_level(
+                    level, at_work.begin, plan.tasks_of, at_work.state.read,
+                    at_work.files.open_saved,
+                )  # fmt: skip
                 task = at_work.flow_task(id, level, in_flight=in_flight)
                 yield from _as_arrow(_flow(at_work, task), task, at_work.link)
 
     return run
-
-
-def restore_level(
-    level: FlowingLevel, begin: Begin, state: StateFiles, files: DriverFiles
-) -> list[Parcel]:
-    """Give a task its state back; returns what was on its way to it."""
-    if begin.state is not None:
-        restore(level.state, begin.state, state.read)
-        level.restore_clock()
-        return read_in_flight(begin.state, state.read)
-    if begin.taken_over is not None:
-        given: TakenOver = pickle.loads(begin.taken_over)
-        given.apply(level.state, level.subtask, files.open_saved)
-        level.restore_clock()
-    return []
 
 
 def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:

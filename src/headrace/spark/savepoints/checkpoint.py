@@ -9,9 +9,13 @@ from pyspark.sql.functions import col, lit
 
 from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.flow.messages import TaskId
+from headrace.runtime.flow.parcels import Parcel
+from headrace.runtime.flow.snapshots import read_in_flight
 from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore
 from headrace.spark.flow.checkpoint_files import (
+    STATE,
     last_checkpoint,
     last_checkpoint_name,
     read_checkpoint,
@@ -63,6 +67,12 @@ class Checkpoint:
     @property
     def has_records_in_flight(self) -> bool:
         return any(files.in_flight is not None for files in self._found.slots.values())
+
+    def in_flight(self) -> dict[TaskId, list[Parcel]]:
+        """What was on its way, by the slots that have kept any."""
+        read = self._store.child(STATE).read
+        found = {task: read_in_flight(files, read) for task, files in self._found.slots.items()}
+        return {task: parcels for task, parcels in found.items() if parcels}
 
     def entries(self, level: int) -> DataFrame:
         """The state of a level's slots: slot (as `label`), entry number and blob."""

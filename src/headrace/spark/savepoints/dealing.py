@@ -7,7 +7,7 @@ that only Spark can read are dealt out by whoever reads them, and travel to thei
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import RawIOBase
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from headrace.runtime.flow.restoring import OpenFile
 from headrace.runtime.placement import Placement
 from headrace.runtime.state_rows import KEYED, WINDOW, as_change
 from headrace.runtime.state_transfer import restored_as
@@ -65,10 +66,6 @@ class Dealer:
     def _items(self, items: list[Any]) -> Changes:
         kind = self.state.form.kind
         return [(self.state.operator, self._name, kind, as_change(kind, items))]
-
-
-OpenFile = Callable[[str, int], RawIOBase]
-"""Opens a file of a savepoint by its path below it and its size."""
 
 
 @dataclass(frozen=True)

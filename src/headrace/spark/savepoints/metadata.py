@@ -12,6 +12,7 @@ from urllib.parse import quote
 from headrace.errors import CorruptState, InvalidArgument
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.carried_time import CarriedTime
+from headrace.runtime.flow.messages import StateFile, TaskId
 from headrace.runtime.state_rows import KEYED, RowForm
 from headrace.spark.checked_json import checksum_of, dumped
 from headrace.spark.file_store import FileStore
@@ -85,6 +86,8 @@ class SavepointMetadata:
     files: dict[str, list[int]] = field(default_factory=dict)
     """Size and checksum of each file by its path below the savepoint."""
     created: str = ""
+    in_flight: dict[TaskId, StateFile] = field(default_factory=dict)
+    """By slot, records that were on their way to it."""
 
     def write(self, store: FileStore) -> None:
         content = {
@@ -94,6 +97,11 @@ class SavepointMetadata:
             "states": [state.to_json() for state in self.states],
             "time": self.time.to_json(), "sources": self.sources, "files": self.files,
         }  # fmt: skip
+        if self.in_flight:
+            content["in_flight"] = {
+                str(task): [file.name, file.size, file.checksum]
+                for task, file in self.in_flight.items()
+            }
         store.write(METADATA, dumped(content))
 
     @staticmethod
@@ -105,6 +113,8 @@ class SavepointMetadata:
             [SavedState.from_json(state) for state in found["states"]],
             CarriedTime.from_json(found["time"]), found["sources"], found["files"],
             found["created"],
+            {TaskId(*map(int, task.split("-"))): StateFile(*file)
+             for task, file in found.get("in_flight", {}).items()},
         )  # fmt: skip
 
 

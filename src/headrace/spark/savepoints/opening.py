@@ -12,6 +12,7 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.spark.file_store import FileStore, file_store
 from headrace.spark.job_folder import JobFolder, RunNote, read_job_note, shape_of
 from headrace.spark.savepoints.checkpoint import PLAN, Checkpoint, note_plan
+from headrace.spark.savepoints.in_flight import require_same_graph
 from headrace.spark.savepoints.matching import require_match
 from headrace.spark.savepoints.metadata import METADATA
 from headrace.spark.savepoints.restore import Restored
@@ -92,6 +93,8 @@ def _begin(
     if restored is not None:
         if not allow_non_restored:
             require_match(restored.metadata, plan, note.restored_from or "the checkpoint")
+        if restored.metadata.in_flight:
+            require_same_graph(restored.metadata.operators, plan)
         restored.check()
     note_plan(folder.run_store(note.run), plan, job)
     folder.begin(note)
@@ -142,7 +145,7 @@ def run_in(store: FileStore) -> FileStore | None:
 def _transferred(spark: SparkSession, run: FileStore, transfer: FileStore) -> Restored:
     verify_run(run)
     transfer.delete()
-    write_savepoint(spark, Checkpoint(spark, run), transfer)
+    write_savepoint(spark, Checkpoint(spark, run), transfer, in_flight=True)
     return Restored(spark, transfer)
 
 

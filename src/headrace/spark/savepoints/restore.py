@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import pickle
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
 from headrace.errors import CorruptState
 from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.flow.level import FlowingLevel
+from headrace.runtime.flow.parcels import Parcel
+from headrace.runtime.flow.restoring import OpenFile
 from headrace.runtime.placement import Placement
 from headrace.runtime.subtask_state import Changes, SubtaskState
 from headrace.spark.file_store import FileStore, LocalStore
-from headrace.spark.savepoints.dealing import Dealer, OpenFile, SlotFiles
+from headrace.spark.savepoints.dealing import Dealer, SlotFiles
+from headrace.spark.savepoints.in_flight import KeptFiles
 from headrace.spark.savepoints.metadata import SavepointMetadata
 from headrace.spark.savepoints.writer import checksums
 
@@ -24,6 +28,7 @@ class TakenOver:
 
     files: SlotFiles
     time: Changes
+    kept: KeptFiles = field(default_factory=KeptFiles)
 
     def apply(self, state: SubtaskState, slot: int, open_file: OpenFile) -> None:
         """Make it the state of a slot; `open_file` reaches files that a worker cannot."""
@@ -31,6 +36,10 @@ class TakenOver:
             state.apply(changes)
         state.apply(self.time)
         state.reconcile(pickle.loads(self.files.about), by_others=True)
+
+    def in_flight(self, level: FlowingLevel, open_file: OpenFile) -> list[Parcel]:
+        """What was on its way, as far as it belongs to the slot."""
+        return self.kept.deal_to(level, open_file)
 
 
 class Restored:
@@ -71,11 +80,15 @@ class Restored:
             sizes = {name: size for name, (size, _) in self.metadata.files.items()
                      if name.startswith(folders)}  # fmt: skip
             files = SlotFiles(None, dealers, sizes)
-        return TakenOver(files, self.metadata.time.changes(plan, level, slot))
+        kept = KeptFiles.of(
+            self._store, self.metadata.in_flight, self.metadata.operators, plan, level
+        )
+        return TakenOver(files, self.metadata.time.changes(plan, level, slot), kept)
 
     def read_part(self, name: str, start: int, size: int) -> bytes:
         """Some bytes of one of its files with state."""
-        if name not in self.metadata.files:
+        in_flight = (file.name for file in self.metadata.in_flight.values())
+        if name not in self.metadata.files and name not in in_flight:
             raise FileNotFoundError(f"{self._store.uri}/{name}")
         return self._store.read_part(name, start, size)
 

@@ -24,6 +24,7 @@ from headrace.runtime.state_rows import RowForm
 from headrace.spark.file_store import FileStore, LocalStore
 from headrace.spark.savepoints.checkpoint import Checkpoint
 from headrace.spark.savepoints.direct_files import checksums_below, rewrite
+from headrace.spark.savepoints.in_flight import SlotTime, write_in_flight
 from headrace.spark.savepoints.metadata import (
     METADATA,
     SavedState,
@@ -38,35 +39,41 @@ _WRITTEN_AT_ONCE = 4
 
 
 def write_savepoint(
-    spark: SparkSession, checkpoint: Checkpoint, target: FileStore
+    spark: SparkSession, checkpoint: Checkpoint, target: FileStore, *, in_flight: bool = False
 ) -> SavepointMetadata:
-    """Write what a checkpoint holds; it exists once this has returned."""
-    if checkpoint.has_records_in_flight:
+    """Write what a checkpoint holds; it exists once this has returned.
+
+    `in_flight`: whether it may hold records that were on their way, which only the same program can
+    go on with.
+    """
+    if checkpoint.has_records_in_flight and not in_flight:
         raise Unsupported(
             "the checkpoint is an unaligned one, with records that were on their way between "
-            "tasks: only the same program can go on from it, at the same parallelism",
-            hint="Start the job as it was, take a savepoint of it, and go on from that.",
+            "tasks: a savepoint fits any program, and has none",
+            hint="Start the job as it was, and take a savepoint of it while it runs.",
         )
     require_free(target)
     write = _in_workers if isinstance(target, LocalStore) else _through_spark
-    states, time, files = write(spark, checkpoint, target) if checkpoint.levels else _NOTHING
+    states, times, files = write(spark, checkpoint, target) if checkpoint.levels else _NOTHING
     metadata = SavepointMetadata(
         checkpoint.plan["job"], checkpoint.batch, checkpoint.parallelism,
-        checkpoint.plan["operators"], states, time, checkpoint.positions(), files,
+        checkpoint.plan["operators"], states, _time(times, checkpoint.plan),
+        checkpoint.positions(), files,
+        in_flight=write_in_flight(checkpoint.in_flight(), times, target),
     )  # fmt: skip
     metadata.write(target)
     return metadata
 
 
-Written = tuple[list[SavedState], CarriedTime, dict[str, list[int]]]
-_NOTHING: Written = ([], CarriedTime(), {})
+Written = tuple[list[SavedState], list[SlotTime], dict[str, list[int]]]
+_NOTHING: Written = ([], [], {})
 
 
 def _in_workers(spark: SparkSession, checkpoint: Checkpoint, target: FileStore) -> Written:
     """Each worker writes what its slot has."""
     limits = _max_parallelism(checkpoint.plan)
     found = _all_pieces(checkpoint, target.uri).collect()
-    times = [row.batch for row in found if row.form == TIME]
+    times = [pickle.loads(bytes(row.batch)) for row in found if row.form == TIME]
     parts = [row for row in found if row.form != TIME]
     states = merged_states(parts)
     files: dict[str, list[int]] = {}
@@ -79,7 +86,7 @@ def _in_workers(spark: SparkSession, checkpoint: Checkpoint, target: FileStore) 
             file = rewrite(Path(target.uri), file[0], form, wanted, limit)
         if row.rows:
             files[file[0]] = [file[1], file[2]]
-    return states, _time(times, checkpoint.plan), files
+    return states, times, files
 
 
 def _through_spark(spark: SparkSession, checkpoint: Checkpoint, target: FileStore) -> Written:
@@ -91,8 +98,8 @@ def _through_spark(spark: SparkSession, checkpoint: Checkpoint, target: FileStor
         _write_states(found, states, target, _max_parallelism(checkpoint.plan))
     finally:
         found.unpersist()
-    time = _time([row.batch for row in times], checkpoint.plan)
-    return states, time, checksums(spark, target, states)
+    read = [pickle.loads(bytes(row.batch)) for row in times]
+    return states, read, checksums(spark, target, states)
 
 
 def require_free(target: FileStore) -> None:
@@ -115,12 +122,11 @@ def _max_parallelism(plan: dict[str, Any]) -> dict[str, int]:
     return {operator["uid"]: operator["max_parallelism"] for operator in plan["operators"]}
 
 
-def _time(blobs: list[Any], plan: dict[str, Any]) -> CarriedTime:
+def _time(times: list[SlotTime], plan: dict[str, Any]) -> CarriedTime:
     members = {operator["id"]: (operator["uid"], operator["level"], operator["parallelism"])
                for operator in plan["operators"]}  # fmt: skip
     time = CarriedTime()
-    for blob in blobs:
-        level, slot, entries = pickle.loads(bytes(blob))
+    for level, slot, entries in times:
         time.take_in(entries, level, slot, members)
     return time
 
