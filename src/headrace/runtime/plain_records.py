@@ -74,7 +74,7 @@ def are_atoms(values: list[Any]) -> bool:
 
 
 def place_of(parts: list[Any] | None, batch: Batch) -> int | None:
-    """Which field of its record every key or timestamp is, so that it need not be sent beside it."""
+    """Which field of its record every key or timestamp is: it need not be sent beside it."""
     values = batch.values
     if not batch.plain or not values or parts is None:
         return None

@@ -38,7 +38,7 @@ _SETTINGS = {
     ),
     # Python's output flows while its input does not; a parcel waits for no other.
     "spark.python.udf.pipelined.enabled": "true",
-    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "3",
 }
 _LOCAL = {
     "spark.ui.enabled": "false",

@@ -50,11 +50,11 @@ from headrace.spark.shipment import Shipment
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition, wall_clock
 
 _LOG = logging.getLogger("headrace")
-_POLL_S = 0.001
+_POLL_S = 0.002
 """How long a source task sleeps that found nothing to read."""
 _FEW_RECORDS = 64
 """Of a split that had fewer to read more may come meanwhile: reading them one by one costs more."""
-_LONGEST_POLL_S = 0.01
+_LONGEST_POLL_S = 0.02
 _POLLS_MORE = 0.02
 """By which part of a sleep the next one is longer."""
 _REST_S = 0.2
