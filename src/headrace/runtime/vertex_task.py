@@ -51,7 +51,7 @@ Shaper = Callable[[list[Any]], tuple[list[Any], bool]]
 class VertexTask:
     """Implements the operator's Context and drives the operator."""
 
-    FIRED_AT_ONCE = 4096
+    FIRED_AT_ONCE = 512
     waiting: WaitingInput | None = None
     """Input that is processed when all other input has been."""
 

@@ -68,6 +68,11 @@ class FunctionFiring(Firing):
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         self._context = WindowContext(ctx, self._merging)
+        # Asked once: windows fire by the thousand.
+        self._processes = isinstance(
+            self.function, ProcessWindowFunction | ProcessAllWindowFunction
+        )
+        self._call = _caller(self.function, self._context)
         if isinstance(self.function, Function):
             self._lifecycle("open", FunctionRuntimeContext(ctx, keyed=True))
 
@@ -92,37 +97,42 @@ class FunctionFiring(Firing):
                 else:
                     out.append(item if item.__class__ in FROZEN else isolated(item))
         except Exception as error:
-            raise RecordFailure(error, self._name(), f"the contents of {window}", key) from error
+            call = "process" if self._processes else "apply"
+            raise RecordFailure(error, call, f"the contents of {window}", key) from error
         return out
 
-    def _call(self, key: Any, window: Any, elements: list[Any]) -> Iterable[Any] | None:
-        function, context = self.function, self._context
-        match function:
-            case WindowFunction():
-                return function.apply(key, window, elements)
-            case AllWindowFunction():
-                return function.apply(window, elements)
-            case ProcessWindowFunction():
-                context.at = window
-                return function.process(key, context, elements)
-            case ProcessAllWindowFunction():
-                context.at = window
-                return function.process(context, elements)
-            case _:
-                return function(key, window, elements)  # type: ignore[no-any-return]
-
-    def _name(self) -> str:
-        processes = isinstance(self.function, ProcessWindowFunction | ProcessAllWindowFunction)
-        return "process" if processes else "apply"
-
     def clear(self, key: Any, window: Any) -> None:
-        function = self.function
-        if isinstance(function, ProcessWindowFunction | ProcessAllWindowFunction):
+        if self._processes:
             self._context.at = window
             try:
-                function.clear(self._context)
+                self.function.clear(self._context)
             except Exception as error:
                 raise RecordFailure(error, "clear", f"the window {window}", key) from error
+
+
+def _caller(function: Any, context: WindowContext) -> Callable[..., Iterable[Any] | None]:
+    """What calls a function of any kind with key, window and elements."""
+
+    def process(key: Any, window: Any, elements: list[Any]) -> Iterable[Any] | None:
+        context.at = window
+        found: Iterable[Any] | None = function.process(key, context, elements)
+        return found
+
+    def process_all(key: Any, window: Any, elements: list[Any]) -> Iterable[Any] | None:
+        context.at = window
+        found: Iterable[Any] | None = function.process(context, elements)
+        return found
+
+    match function:
+        case WindowFunction():
+            return function.apply
+        case AllWindowFunction():
+            return lambda key, window, elements: function.apply(window, elements)
+        case ProcessWindowFunction():
+            return process
+        case ProcessAllWindowFunction():
+            return process_all
+    return function  # type: ignore[no-any-return]
 
 
 def firing(function: Any, *, single: bool, merging: bool) -> Firing:
