@@ -12,6 +12,7 @@ import pickle
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -71,6 +72,8 @@ _PATIENCE = 10.0
 _QUEUED_AT_MOST = 64 * 1024 * 1024
 """Bytes of state that wait to be written, beyond which the task waits, too."""
 _EMPTY = object()
+_AWAKE = object()
+"""In the inbox: operators have answers."""
 
 
 @dataclass(frozen=True)
@@ -162,13 +165,19 @@ class _Waker:
         if self._flush_at is None and self._buffer != -1:
             self._flush_at = max(time.monotonic(), self._flushed + self._pause)
 
+    @property
+    def mark_waits(self) -> bool:
+        """Whether time should move on, and answers are owed that come before."""
+        may_wait = self._mark is not None and self._task.task.owes_answers
+        return may_wait and self._task.task.keeps_time and time.monotonic() >= self._next_mark
+
     def wait(self) -> float:
         """Seconds until something is due."""
         if self._task.is_blocked:
             return _BLOCKED_S
         now = time.monotonic()
-        due = [at - now for at in (self._flush_at, self._next_mark if self._mark else None)
-               if at is not None]  # fmt: skip
+        next_mark = self._next_mark if self._mark and not self.mark_waits else None
+        due = [at - now for at in (self._flush_at, next_mark) if at is not None]
         timers = (self._task.task.next_processing_time(), self._task.overtakes_at)
         due += [(at - wall_clock()) / 1000 for at in timers if at is not None]
         return max(0.0, min((_REST_S, *due)))
@@ -182,7 +191,7 @@ class _Waker:
             self._task.tell_news()
             return
         now = time.monotonic()
-        if self._mark is not None and now >= self._next_mark:
+        if self._mark is not None and now >= self._next_mark and not self.mark_waits:
             self._next_mark = now + self._mark
             self._task.task.move_time()
             self.wrote()
@@ -221,12 +230,16 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
 
 def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
     waker = _Waker(at_work.plan, task)
+    orders: deque[Any] = deque()
+    """A barrier waits for answers, and what was said after it waits with it."""
     stopped = False
     poll = _POLL_S
     while True:
         at_work.check(task)
         pause = _BLOCKED_S if task.is_blocked else _REST_S
-        if not (task.ended or stopped or task.is_blocked):
+        if task.task.is_full or orders or waker.mark_waits:
+            pause = waker.wait()
+        elif not (task.ended or stopped or task.is_blocked):
             batch = splits.read()
             if batch is None:
                 pause = poll
@@ -236,24 +249,31 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
                 yield from task.feed(vertex, batch)
                 waker.wrote()
         message = at_work.next_message(pause, task=task)
-        yield from _hear(message, task, splits, vertex)
-        stopped = stopped or (isinstance(message, Trigger) and message.stops)
+        if isinstance(message, Room):
+            yield from task.make_room(message)
+        elif message is not _EMPTY and message is not _AWAKE:
+            orders.append(message)
+        if task.has_answers:
+            yield from task.emit_answers()
+            waker.wrote()
+        while orders and not (task.task.owes_answers and isinstance(orders[0], Trigger)):
+            order = orders.popleft()
+            yield from _obey(order, task, splits, vertex)
+            stopped = stopped or (isinstance(order, Trigger) and order.stops)
         if task.ended or stopped:
             continue
-        if splits.ended:
+        if splits.ended and not task.task.owes_answers:
             yield from task.end()
         else:
             yield from waker.do_what_is_due()
 
 
-def _hear(message: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
-    """What the driver says to a source task."""
-    match message:
+def _obey(order: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
+    """Do what the driver says to a source task."""
+    match order:
         case Trigger(checkpoint=number) if not task.ended:
             reach("barrier-injected", number)
-            yield from task.checkpoint(number, is_exact=message.is_exact)
-        case Room():
-            yield from task.make_room(message)
+            yield from task.checkpoint(number, is_exact=order.is_exact)
         case Assign(splits=assigned):
             task.task.awaits_splits = False
             for known in splits.assign(assigned):
@@ -312,8 +332,11 @@ def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:
             elif isinstance(message, Completed) and not task.ended:
                 task.task.complete(message.checkpoint)
             message = at_work.next_message()
-        if task.has_work:
+        if _may_work(task, waker):
             yield from task.work()
+            waker.wrote()
+        if task.has_answers:
+            yield from task.emit_answers()
             waker.wrote()
         if not task.ended:
             yield from waker.do_what_is_due()
@@ -323,7 +346,11 @@ def _pause(task: FlowTask, waker: _Waker) -> float:
     """How long to wait for others."""
     if task.ended:
         return _REST_S
-    return 0.0 if task.has_work else waker.wait()
+    return 0.0 if _may_work(task, waker) else waker.wait()
+
+
+def _may_work(task: FlowTask, waker: _Waker) -> bool:
+    return task.has_work and not task.awaits_answers and not waker.mark_waits
 
 
 class _AtWork:
@@ -349,6 +376,7 @@ class _AtWork:
     ) -> FlowTask:  # fmt: skip
         """The task, its operators open; the driver knows of it."""
         task = FlowTask(id, level, self.begin, self._outside, self.items, splits=splits)
+        level.answer_later(lambda: self._inbox.put(_AWAKE))
         task.open(in_flight)
         self.link.send(Ready(id, level.has_union_state))
         return task
@@ -371,7 +399,8 @@ class _AtWork:
             try:
                 return self._inbox.get(timeout=wait)
             finally:
-                task.task.load.waited(time.monotonic() - began, for_room=for_room)
+                if not task.task.is_full:
+                    task.task.load.waited(time.monotonic() - began, for_room=for_room)
         except queue.Empty:
             return _EMPTY
 
