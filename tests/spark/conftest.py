@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import threading
 import time
@@ -16,13 +15,13 @@ from pyspark.sql import SparkSession
 
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.spark.session import get_session
+from tests.conftest import IN_REAL_TIME
 
 
 @pytest.fixture(scope="session", autouse=True)
 def spark() -> Iterator[SparkSession]:
     """The session every job of these tests runs beside: starting Spark is dear."""
-    in_real_time = os.environ["HEADRACE_STREAM_MODE"] == "real-time"
-    session = get_session(slots=24 if in_real_time else 0)
+    session = get_session(slots=24 if IN_REAL_TIME else 0)
     yield session
     session.stop()
 

@@ -59,6 +59,7 @@ class Splits:
 
     def __init__(self, source: Source[Any]):
         self._source = source
+        self.in_steps = source.in_steps
         self._bounded = source.boundedness() is Boundedness.BOUNDED
         self._enumerator = source_part(source.create_enumerator())
         reader: SplitReader[Any] | LiveReader[Any] = source.create_reader()

@@ -57,6 +57,8 @@ _POLL_S = 0.001
 _LONGEST_POLL_S = 0.01
 _POLLS_MORE = 0.02
 """By which part of a sleep the next one is longer."""
+_STEP_S = 0.2
+"""How long after the last one a step is read, so that all tasks have heard of that."""
 _REST_S = 0.2
 """How long a task sleeps that has nothing to wait for: then it looks whether files are written."""
 _BLOCKED_S = 0.05
@@ -234,11 +236,14 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
     """A barrier waits for answers, and what was said after it waits with it."""
     stopped = False
     poll = _POLL_S
+    next_step = time.monotonic() + _STEP_S if splits.in_steps else 0.0
     while True:
         at_work.check(task)
         pause = _BLOCKED_S if task.is_blocked else _REST_S
         if task.task.is_full or orders or waker.mark_waits:
             pause = waker.wait()
+        elif time.monotonic() < next_step:
+            pause = _STEP_S
         elif not (task.ended or stopped or task.is_blocked):
             batch = splits.read()
             if batch is None:
@@ -248,6 +253,10 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
                 pause, poll = 0.0, _POLL_S
                 yield from task.feed(vertex, batch)
                 waker.wrote()
+                if splits.in_steps:
+                    task.task.move_time()
+                    yield from task.end_round()
+                    next_step = time.monotonic() + _STEP_S
         message = at_work.next_message(pause, task=task)
         if isinstance(message, Room):
             yield from task.make_room(message)
