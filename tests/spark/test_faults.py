@@ -113,7 +113,7 @@ def test_killed_driver_resumes(tmp_path: Path, repository: Path, lines_of: Lines
     assert first.returncode == -signal.SIGKILL
     committed = lines_of(out / "again").total()
     assert 0 < committed < 480
-    with start(tmp_path, repository, pause=0.3) as second:
+    with start(tmp_path, repository, pause=1 if IN_REAL_TIME else 0.3) as second:
         wait_until(lambda: lines_of(out / "again").total() > committed, seconds=240)
         second.send_signal(signal.SIGKILL)
     assert lines_of(out / "again").total() < 480

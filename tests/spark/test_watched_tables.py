@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
 from headrace.table import EnvironmentSettings, TableEnvironment
 
 
@@ -18,7 +16,6 @@ def add_file(folder: Path, number: int, modified: float | None = None) -> None:
     hidden.rename(folder / hidden.name)
 
 
-@pytest.mark.micro_batch("Spark reads the files of tables, in micro-batches")
 def test_a_file_is_read_however_old_it_is(tmp_path: Path) -> None:
     """Spark alone would leave out one that is a week older than the newest it has read."""
     folder = tmp_path / "watched"

@@ -84,8 +84,8 @@ def launch(
 def _with_mode(plan: PhysicalPlan, settings: JobSettings) -> JobSettings:
     """The settings with the mode in which a stream is run."""
     stream = settings.stream
-    if stream.mode == MICRO_BATCH:
-        return settings
+    if stream.mode == MICRO_BATCH or plan.batch:  # in BATCH mode all input is there before the rest
+        return replace(settings, stream=replace(stream, mode=MICRO_BATCH))
     flowing = with_local_files(plan, None)
     if stream.mode == REAL_TIME:
         require_real_time(flowing)

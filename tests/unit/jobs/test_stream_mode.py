@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from headrace.datastream.connectors import (
 )
 from headrace.errors import Unsupported
 from headrace.jobs import stream_mode
+from headrace.jobs.launcher import JobSettings, _with_mode
 from headrace.jobs.stream_mode import choose_mode, why_not_by_plan
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
-from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME
+from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME, StreamSettings
 
 
 def planned(source: Any) -> PhysicalPlan:
@@ -61,6 +63,13 @@ def test_who_asks_for_real_time_where_there_is_none_is_told_before_anything_runs
     )
     assert "test_stream_mode.py" in text
     assert "Set headrace.stream.mode to auto or micro-batch" in text
+
+
+def test_in_batch_mode_nothing_flows():
+    wanted = JobSettings(stream=StreamSettings(mode=REAL_TIME))
+    assert _with_mode(numbers(), wanted).stream.mode == REAL_TIME
+    batch = replace(numbers(), batch=True)
+    assert _with_mode(batch, wanted).stream.mode == MICRO_BATCH
 
 
 def test_a_folder_that_is_watched_is_read_in_real_time(tmp_path: Path):

@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.core.crash_points import reach
+from headrace.core.operator import Batch
 from headrace.core.source import SplitSpec
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import (
@@ -46,27 +47,13 @@ from headrace.runtime.level_task import Row
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting, WorkerFailure, reported
 from headrace.spark.flow.channel import Address, Link
+from headrace.spark.flow.pacing import BLOCKED_S, REST_S, Turns, Waker
 from headrace.spark.flow.state_files import DriverFiles, StateFiles
 from headrace.spark.savepoints.restore import TakenOver
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition, wall_clock
 
 _LOG = logging.getLogger("headrace")
-_POLL_S = 0.001
-"""How long a source task sleeps that found nothing to read."""
-_LONGEST_POLL_S = 0.01
-_POLLS_MORE = 0.02
-"""By which part of a sleep the next one is longer."""
-_STEP_S = 0.2
-"""How long after the last one a step is read, so that all tasks have heard of that."""
-_REST_S = 0.2
-"""How long a task sleeps that has nothing to wait for: then it looks whether files are written."""
-_BLOCKED_S = 0.05
-"""How long a task sleeps that waits for room at others, if nobody tells it of any."""
-_BUFFER_S = 0.005
-_LONGEST_BUFFER_S = 0.1
-_COST = 3
-"""How many times as long as letting records go takes they are held, if nothing is set."""
 Inbox = queue.SimpleQueue[Any]
 """Rows of other tasks, of which there are no more than these have room for, and messages of the
 driver."""
@@ -150,66 +137,6 @@ class _Outside:
                     self._room.notify_all()
 
 
-class _Waker:
-    """Says when a loop has something to do by itself."""
-
-    def __init__(self, plan: FlowPlan, task: FlowTask):
-        self._task = task
-        self._buffer = plan.buffer_ms
-        self._mark = plan.mark_ms / 1000 if plan.mark_ms else None
-        self._next_mark = time.monotonic() + (self._mark or 0)
-        self._flushed = 0.0
-        self._pause = _BUFFER_S if plan.buffer_ms is None else max(0.0, plan.buffer_ms / 1000)
-        self._flush_at: float | None = None
-
-    def wrote(self) -> None:
-        """Something waits to go out."""
-        if self._flush_at is None and self._buffer != -1:
-            self._flush_at = max(time.monotonic(), self._flushed + self._pause)
-
-    @property
-    def mark_waits(self) -> bool:
-        """Whether time should move on, and answers are owed that come before."""
-        may_wait = self._mark is not None and self._task.task.owes_answers
-        return may_wait and self._task.task.keeps_time and time.monotonic() >= self._next_mark
-
-    def wait(self) -> float:
-        """Seconds until something is due."""
-        if self._task.is_blocked:
-            return _BLOCKED_S
-        now = time.monotonic()
-        next_mark = self._next_mark if self._mark and not self.mark_waits else None
-        due = [at - now for at in (self._flush_at, next_mark) if at is not None]
-        timers = (self._task.task.next_processing_time(), self._task.overtakes_at)
-        due += [(at - wall_clock()) / 1000 for at in timers if at is not None]
-        return max(0.0, min((_REST_S, *due)))
-
-    def do_what_is_due(self) -> Iterator[Row]:
-        """Move time on, fire timers, let go of what waits."""
-        yield from self._task.overtake_if_due()
-        if self._task.ended:
-            return
-        if self._task.is_blocked:
-            self._task.tell_news()
-            return
-        now = time.monotonic()
-        if self._mark is not None and now >= self._next_mark and not self.mark_waits:
-            self._next_mark = now + self._mark
-            self._task.task.move_time()
-            self.wrote()
-        timer = self._task.task.next_processing_time()
-        if timer is not None and timer <= wall_clock():
-            self._task.task.fire_processing_time()
-            self.wrote()
-        if self._flush_at is not None and now >= self._flush_at:
-            self._flush_at = None
-            yield from self._task.end_round()
-            self._flushed = time.monotonic()
-            if self._buffer is None:
-                cost = (self._flushed - now) * _COST
-                self._pause = min(max(_BUFFER_S, cost), _LONGEST_BUFFER_S)
-
-
 def read_sources(plan: FlowPlan) -> ArrowFunction:
     """Level 0: reads the splits it is given until it is told to stop."""
 
@@ -221,7 +148,7 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
             source = level.plan.vertices[vertex]
             at_work.reporting.speaks_of(source.name, source.uid)
             assert isinstance(source.source, SplitSpec)
-            splits = Splits(source.source.source)
+            splits = Splits(source.source.source, source.origin)
             level.awaits_splits = True
             task = at_work.flow_task(id, level, splits=splits)
             with abandoned_on_failure(level):
@@ -231,32 +158,21 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
 
 
 def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
-    waker = _Waker(at_work.plan, task)
+    waker, turns = Waker(task, at_work.plan.buffer_ms, at_work.plan.mark_ms), Turns(splits)
     orders: deque[Any] = deque()
     """A barrier waits for answers, and what was said after it waits with it."""
     stopped = False
-    poll = _POLL_S
-    next_step = time.monotonic() + _STEP_S if splits.in_steps else 0.0
     while True:
         at_work.check(task)
-        pause = _BLOCKED_S if task.is_blocked else _REST_S
+        pause = BLOCKED_S if task.is_blocked else REST_S
         if task.task.is_full or orders or waker.mark_waits:
             pause = waker.wait()
-        elif time.monotonic() < next_step:
-            pause = _STEP_S
         elif not (task.ended or stopped or task.is_blocked):
-            batch = splits.read()
-            if batch is None:
-                pause = poll
-                poll = min(poll * (1 + _POLLS_MORE), _LONGEST_POLL_S)
-            else:
-                pause, poll = 0.0, _POLL_S
-                yield from task.feed(vertex, batch)
+            batch = turns.read()
+            pause = turns.pause
+            if batch is not None:
+                yield from _feed(task, splits, vertex, batch)
                 waker.wrote()
-                if splits.in_steps:
-                    task.task.move_time()
-                    yield from task.end_round()
-                    next_step = time.monotonic() + _STEP_S
         message = at_work.next_message(pause, task=task)
         if isinstance(message, Room):
             yield from task.make_room(message)
@@ -269,12 +185,21 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
             order = orders.popleft()
             yield from _obey(order, task, splits, vertex)
             stopped = stopped or (isinstance(order, Trigger) and order.stops)
+            if isinstance(order, Assign):
+                turns.wait_for_others()
         if task.ended or stopped:
             continue
         if splits.ended and not task.task.owes_answers:
             yield from task.end()
         else:
             yield from waker.do_what_is_due()
+
+
+def _feed(task: FlowTask, splits: Splits, vertex: int, batch: Batch) -> Iterator[Row]:
+    yield from task.feed(vertex, batch)
+    if splits.in_steps:
+        task.task.move_time()
+        yield from task.end_round()
 
 
 def _obey(order: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
@@ -329,7 +254,7 @@ def restore_level(
 
 
 def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:
-    waker = _Waker(at_work.plan, task)
+    waker = Waker(task, at_work.plan.buffer_ms, at_work.plan.mark_ms)
     while True:
         at_work.check(task)
         message = at_work.next_message(_pause(task, waker), task=task)
@@ -351,14 +276,14 @@ def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:
             yield from waker.do_what_is_due()
 
 
-def _pause(task: FlowTask, waker: _Waker) -> float:
+def _pause(task: FlowTask, waker: Waker) -> float:
     """How long to wait for others."""
     if task.ended:
-        return _REST_S
+        return REST_S
     return 0.0 if _may_work(task, waker) else waker.wait()
 
 
-def _may_work(task: FlowTask, waker: _Waker) -> bool:
+def _may_work(task: FlowTask, waker: Waker) -> bool:
     return task.has_work and not task.awaits_answers and not waker.mark_waits
 
 
