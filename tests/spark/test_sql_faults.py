@@ -68,6 +68,7 @@ def killed_after(folder: Path, query: str, commits: int, pause: float) -> None:
         life.communicate()
 
 
+@pytest.mark.micro_batch("Spark reads the files of tables, in micro-batches")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("query", STEPS)
