@@ -60,8 +60,6 @@ AFTERWARDS: list[list[Record]] = [
 class Steps(Source[Any]):
     """A step for each micro-batch: those before the savepoint for ever, or all to the end."""
 
-    in_steps = True
-
     def __init__(self, *, ends: bool):
         self._ends = ends
 

@@ -131,6 +131,13 @@ class FlowingLevel(LevelTask):
             senders = min(origin.parallelism, senders)
         return [f"#{sender}" for sender in range(senders)]
 
+    def know_splits(self, *, any_here: bool) -> None:
+        """It was said what there is to read. Who has nothing says so at once: where time moves on
+        with each record, no other time to say it will come."""
+        self.awaits_splits = False
+        if not any_here:
+            self.move_time()
+
     def move_time(self) -> None:
         """Report how far time has come by what was read or received here."""
         self.time.look_at_clock()

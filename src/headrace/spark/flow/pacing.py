@@ -22,6 +22,8 @@ REST_S = 0.2
 """How long a task sleeps that has nothing to wait for: then it looks whether files are written."""
 BLOCKED_S = 0.05
 """How long a task sleeps that waits for room at others, if nobody tells it of any."""
+_LOOK_S = 0.2
+"""Where watermarks go out with each record: how often a task looks whether a split is idle."""
 _BUFFER_S = 0.005
 _LONGEST_BUFFER_S = 0.1
 _COST = 3
@@ -34,8 +36,8 @@ class Waker:
     def __init__(self, task: FlowTask, buffer_ms: int | None, mark_ms: int):
         self._task = task
         self._buffer = buffer_ms
-        self._mark = mark_ms / 1000 if mark_ms else None
-        self._next_mark = time.monotonic() + (self._mark or 0)
+        self._mark = mark_ms / 1000 if mark_ms else _LOOK_S
+        self._next_mark = time.monotonic() + self._mark
         self._flushed = 0.0
         self._pause = _BUFFER_S if buffer_ms is None else max(0.0, buffer_ms / 1000)
         self._flush_at: float | None = None
@@ -48,15 +50,15 @@ class Waker:
     @property
     def mark_waits(self) -> bool:
         """Whether time should move on, and answers are owed that come before."""
-        may_wait = self._mark is not None and self._task.task.owes_answers
-        return may_wait and self._task.task.keeps_time and time.monotonic() >= self._next_mark
+        may_wait = self._task.task.owes_answers and self._task.task.keeps_time
+        return may_wait and time.monotonic() >= self._next_mark
 
     def wait(self) -> float:
         """Seconds until something is due."""
         if self._task.is_blocked:
             return BLOCKED_S
         now = time.monotonic()
-        next_mark = self._next_mark if self._mark and not self.mark_waits else None
+        next_mark = None if self.mark_waits else self._next_mark
         due = [at - now for at in (self._flush_at, next_mark) if at is not None]
         timers = (self._task.task.next_processing_time(), self._task.overtakes_at)
         due += [(at - wall_clock()) / 1000 for at in timers if at is not None]
@@ -71,7 +73,7 @@ class Waker:
             self._task.tell_news()
             return
         now = time.monotonic()
-        if self._mark is not None and now >= self._next_mark and not self.mark_waits:
+        if now >= self._next_mark and not self.mark_waits:
             self._next_mark = now + self._mark
             self._task.task.move_time()
             self.wrote()

@@ -209,9 +209,10 @@ def _obey(order: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[R
             reach("barrier-injected", number)
             yield from task.checkpoint(number, is_exact=order.is_exact)
         case Assign(splits=assigned):
-            task.task.awaits_splits = False
             for known in splits.assign(assigned):
                 yield from task.feed(vertex, known)
+            task.task.know_splits(any_here=bool(assigned))
+            yield from task.end_round()
         case Hold(splits=waiting):
             splits.hold(waiting)
         case NoMoreSplits():
