@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # One Spark for all tests has too few slots for real time; those that want it start their own, and
 # HEADRACE_STREAM_MODE=real-time runs any of them so.
 os.environ.setdefault("HEADRACE_STREAM_MODE", "micro-batch")
+IN_REAL_TIME = os.environ["HEADRACE_STREAM_MODE"] == "real-time"
 ON_SPARK = ROOT / "tests" / "spark"
 DOOR, ROOM = Path(__file__), ROOT / "pyproject.toml"
 
@@ -62,12 +63,16 @@ def repository() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what starts Spark, so that `-m 'not spark'` needs no Java; long files come first."""
+    """Mark what starts Spark, so that `-m 'not spark'` needs no Java; long files come first. What
+    is about micro-batches is skipped in real time."""
     _try_fewer({getattr(item, "function", None) for item in items})
     for item in items:
         uses_session = "spark" in getattr(item, "fixturenames", ())
         if uses_session or item.path.is_relative_to(ON_SPARK):
             item.add_marker(pytest.mark.spark)
+        of_rounds = item.get_closest_marker("micro_batch")
+        if of_rounds is not None and IN_REAL_TIME:
+            item.add_marker(pytest.mark.skip(reason=of_rounds.args[0]))
     items.sort(key=_turn)
 
 

@@ -36,12 +36,16 @@ from headrace.datastream.connectors import (
     SplitReader,
 )
 from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
+from tests.conftest import IN_REAL_TIME
 
 LATE = OutputTag("late", Types.STRING())
 
 
 def restart_at_once(env: StreamExecutionEnvironment) -> None:
-    """A stream that loses a worker goes on as its restart strategy says; a batch needs none."""
+    """A stream that loses a worker goes on as its restart strategy says; a batch needs none. In
+    real time there are checkpoints to go on from only if somebody asks for them."""
+    if IN_REAL_TIME and os.environ.get("HEADRACE_MODE") == "stream":
+        env.enable_checkpointing(20)
     env.configuration.set_string("restart-strategy.type", "fixed-delay")
     env.configuration.set_string("restart-strategy.fixed-delay.attempts", "3")
     env.configuration.set_string("restart-strategy.fixed-delay.delay", "0 s")

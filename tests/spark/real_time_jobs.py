@@ -5,6 +5,7 @@ python -m tests.spark.real_time_jobs <folder> <job> …
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import time
@@ -12,9 +13,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from headrace.common import Configuration, Encoder, Types, WatermarkStrategy
+from headrace.common import Configuration, Encoder, Time, Types, WatermarkStrategy
 from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
-from headrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from headrace.datastream import (
+    AsyncFunction,
+    KeyedProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
+from headrace.datastream.async_data_stream import AsyncDataStream
 from headrace.datastream.connectors import FileSink, RollingPolicy
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import HeadraceError
@@ -252,6 +259,45 @@ def failing(folder: Path) -> dict[str, Any]:
     return {}
 
 
+class Asked(AsyncFunction[Any, Any]):
+    """Never answers the first record, and fails when a file is there."""
+
+    def __init__(self, fails: Path):
+        self._fails = fails
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._calls = 0
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        self._calls += 1
+        if self._calls == 1:
+            await asyncio.Event().wait()
+        if self._fails.exists():
+            raise ValueError("on purpose")
+        return [value]
+
+
+def asked(folder: Path) -> dict[str, Any]:
+    """Answers leave while others are owed; without checkpoints nothing is collected twice."""
+    settings = Configuration().set_string("headrace.stream.mode", REAL_TIME)
+    settings.set_string("restart-strategy.type", "fixed-delay")
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
+    env.set_parallelism(1)
+    numbers = env.from_source(Ticking(None, 200), WatermarkStrategy.no_watermarks(), "ticks")
+    found = 0
+    try:
+        never = Time.milliseconds(0)
+        answers = AsyncDataStream.unordered_wait(numbers, Asked(folder / "fails"), never, 10_000)
+        with answers.execute_and_collect() as records:
+            for _ in records:
+                found += 1
+                if found == 20:
+                    (folder / "fails").touch()
+    except HeadraceError as error:
+        return {"found": found, "error": str(error)}
+    return {}
+
+
 def _wait_for_checkpoints(client: Any, count: int) -> None:
     _wait_for(lambda: client.get_checkpoints().counts().completed >= count)
 
@@ -266,7 +312,7 @@ def _wait_for(condition: Callable[[], bool]) -> None:
 
 JOBS = {
     job.__name__: job
-    for job in (to_the_end, at_least_once, chosen, moved_about, saved, overtaken, failing)
+    for job in (to_the_end, at_least_once, chosen, moved_about, saved, overtaken, failing, asked)
 }
 
 

@@ -25,6 +25,7 @@ from headrace.datastream.connectors import (
 )
 from headrace.jobs.lag import SourceLag
 
+pytestmark = pytest.mark.micro_batch("how much a micro-batch reads")
 NO_TIME = WatermarkStrategy.no_watermarks()
 PAYLOAD = 10_000
 

@@ -72,7 +72,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[Fo
         patch.setenv("HEADRACE_MODE", "stream")
         found = list(scripted_job(env, scripts).execute_and_collect())
     # The last one is not kept: the tasks have come to their end.
-    assert forgetful.end() >= max(len(script.micro_batches) for script in scripts) - 1
+    forgetful.end(at_least=max(len(script.micro_batches) for script in scripts) - 1)
     made: dict[str, list[tuple[Found, int]]] = {case["id"]: [] for case in RUN}
     for number, value, time in of_kind(found, PANE):
         made[RUN[number]["id"]].append((value, time))

@@ -13,6 +13,7 @@ import pytest
 
 from headrace.jobs.client import JobClient
 from headrace.spark.file_store import LocalStore
+from tests.conftest import IN_REAL_TIME
 from tests.spark.kill_jobs import build, check_output, environment, prepared, source
 
 BATCHES = 10
@@ -91,7 +92,8 @@ def test_what_the_driver_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         write(self, file, content)
 
     monkeypatch.setattr(LocalStore, "write", sometimes)
-    client = started(folder, folder / "checkpoints")
+    pause = 0.2 if IN_REAL_TIME else 0  # a job that flows is done before its third checkpoint
+    client = started(folder, folder / "checkpoints", pause)
     client.get_job_execution_result().result(timeout=120)
     assert refused == 2
     assert client.get_exceptions()

@@ -89,6 +89,7 @@ def test_v2_goes_on_in_process(parallelism: int) -> None:
     assert in_process.told_by(resumed, since=len(STEPS), snapshot=snapshot) == afterwards()
 
 
+@pytest.mark.micro_batch("which changes are told in between depends on micro-batches")
 @pytest.mark.slow
 def test_v2_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     more = {"execution_state__recovery_path": str(V2)}

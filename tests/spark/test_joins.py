@@ -18,6 +18,7 @@ Collect = Callable[[DataStream], Counter[Any]]
 RECORD = Types.TUPLE([Types.STRING(), Types.LONG()])
 LATE_FIRST = OutputTag("late first", RECORD)
 LATE_SECOND = OutputTag("late second", RECORD)
+in_step = pytest.mark.micro_batch("two scripts are in step with each other in micro-batches")
 TEN = TumblingEventTimeWindows.of(Time.milliseconds(10))
 
 
@@ -52,6 +53,7 @@ def test_interval_join(env: StreamExecutionEnvironment, collected: Collect) -> N
     assert found == Counter((key, 10, stamp) for key in keys for stamp in (5, 14))
 
 
+@in_step
 @pytest.mark.usefixtures("streaming")
 def test_interval_join_over_micro_batches(
     env: StreamExecutionEnvironment, collected: Collect
@@ -79,6 +81,7 @@ def test_window_join(env: StreamExecutionEnvironment, collected: Collect) -> Non
     assert found == Counter([("a", 1, 4), ("a", 2, 4), ("a", 12, 13), ("a", 12, 14)])
 
 
+@in_step
 @pytest.mark.usefixtures("streaming")
 def test_co_group_over_micro_batches(env: StreamExecutionEnvironment, collected: Collect) -> None:
     one = timed(env, [("a", 1)], [("b", 3), ("a", 25)], [("a", 4), ("a", 40)])

@@ -20,6 +20,7 @@ from headrace.datastream import (
 )
 from headrace.datastream.connectors import SinkWriter
 from headrace.datastream.state import ListStateDescriptor
+from tests.conftest import IN_REAL_TIME
 from tests.spark.conftest import wait_until
 from tests.spark.fault_jobs import (
     Ledger,
@@ -130,7 +131,8 @@ def test_fields_of_functions_and_sinks_survive(
     markers.mkdir()
     disturb = Once(markers, 1, kill_this_process if trouble == "killed" else raise_an_error)
     restart_at_once(env)
-    source = Numbers(limit=203, step=40)
+    # A job that flows would have no checkpoint when it fails.
+    source = Numbers(limit=203, step=40, pause=0.2 if IN_REAL_TIME else 0)
     build(env, source, tmp_path, disturb, at=120)
     env.execute()
     assert disturb.happened == 1

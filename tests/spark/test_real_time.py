@@ -94,3 +94,10 @@ def test_a_function_that_fails_is_told_with_its_line(results):
     assert "ZeroDivisionError" in error
     assert "real_time_jobs.py" in error
     assert "Traceback" not in results["stderr"]
+
+
+def test_answers_leave_while_others_are_owed_and_are_not_collected_twice(results):
+    found = results["asked"]
+    assert found["found"] >= 20
+    assert "the job cannot start again: it has no checkpoint" in found["error"]
+    assert "ValueError: on purpose" in found["error"]

@@ -21,6 +21,7 @@ from headrace.datastream import (
 )
 from headrace.datastream.state import ListStateDescriptor
 from headrace.errors import InvalidArgument
+from tests.conftest import IN_REAL_TIME
 from tests.spark.fault_jobs import Ledger, Numbers, Once, raise_an_error
 
 NO_TIME = WatermarkStrategy.no_watermarks()
@@ -64,7 +65,8 @@ def test_union_state_is_given_to_all_when_a_job_starts_again(
     env = StreamExecutionEnvironment.get_execution_environment(settings)
     env.set_parallelism(2)
     env.enable_checkpointing(10)
-    source = Numbers(limit=80, step=20)
+    # A job that flows would have no checkpoint when it fails.
+    source = Numbers(limit=80, step=20, pause=0.3 if IN_REAL_TIME else 0)
     numbers = env.from_source(source, NO_TIME, "numbers").uid("numbers")
     told = numbers.process(Everyone(disturb, at=100), Types.STRING()).uid("everyone")
     told.sink_to(Ledger(tmp_path / "out")).uid("out")
@@ -77,6 +79,8 @@ def test_union_state_is_given_to_all_when_a_job_starts_again(
     assert {before for number, _, before in lines if int(number) < 40} == {"[]"}
     # What was under way when it failed; later a subtask may go on in another worker.
     again = {(subtask, before) for number, subtask, before in lines if 80 <= int(number) < 120}
+    if IN_REAL_TIME:  # the task that did not fail may have been further at the last checkpoint
+        again.discard(("1", "[]"))
     assert again == {("0", "[0, 1]"), ("1", "[0, 1]")}
 
 

@@ -177,6 +177,13 @@ def test_raw_lines(tables: TableEnvironment, tmp_path: Path) -> None:
     assert rows(tables, "SELECT * FROM copy") == [("",), ("a,b",), ("ü",)]
 
 
+def test_raw_lines_in_another_charset(tables: TableEnvironment, tmp_path: Path) -> None:
+    folder = put(tmp_path / "t", "")
+    (folder / "more.txt").write_bytes("größer\n".encode("ISO-8859-1"))
+    create(tables, "t", "line STRING", folder, format="raw", **{"raw.charset": "ISO-8859-1"})
+    assert [row[0] for row in tables.execute_sql("SELECT line FROM t").collect()] == ["größer"]
+
+
 CSV_TEXTS = [
     ("1,\n2,\"\"\n", {}, [(1, ""), (2, "")]),
     ("1,n/a\nn/a,y\n3,\n", {"csv__null_literal": "n/a"}, [(1, None), (3, ""), (None, "y")]),

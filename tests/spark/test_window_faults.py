@@ -17,6 +17,7 @@ from tests.spark.fault_jobs import Numbers, Once, kill_this_process, restart_at_
 from tests.spark.window_fault_jobs import build, expected_outputs
 
 LinesOf = Callable[[Path], Counter[str]]
+depends_on_rounds = pytest.mark.micro_batch("which records are late depends on micro-batches")
 
 
 def check_outputs(output: Path, expected: dict[str, Counter[str]], lines_of: LinesOf) -> None:
@@ -36,6 +37,7 @@ def test_the_job_has_what_can_go_wrong() -> None:
     assert expected["late"].total() > 10
 
 
+@depends_on_rounds
 @pytest.mark.slow
 def test_killed_worker(
     env: StreamExecutionEnvironment, mode: str, tmp_path: Path, lines_of: LinesOf
@@ -89,6 +91,7 @@ def start(folder: Path, repository: Path, pause: float) -> subprocess.Popen[str]
     )  # fmt: skip
 
 
+@depends_on_rounds
 @pytest.mark.slow
 def test_killed_driver(tmp_path: Path, repository: Path, lines_of: LinesOf) -> None:
     """SIGKILL of the whole program, twice; the same program goes on where it was."""

@@ -59,19 +59,6 @@ class Batch:
             keys=None if keys is None else keys[start:end],
         )
 
-    def followed_by(self, other: Batch) -> Batch:
-        """The records of two batches for the same receiver."""
-        stamps: list[int | None] | None = None
-        if self.timestamps is not None or other.timestamps is not None:
-            stamps = [*_stamps(self), *_stamps(other)]
-        keys = None if self.keys is None or other.keys is None else [*self.keys, *other.keys]
-        plain = self.plain and other.plain
-        return Batch([*self.values, *other.values], stamps, keys, plain=plain)
-
-
-def _stamps(batch: Batch) -> list[int | None]:
-    return [None] * len(batch.values) if batch.timestamps is None else batch.timestamps
-
 
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
@@ -132,6 +119,9 @@ class Context(Protocol):
     clock_stopped: bool
     """Whether the clock has come to its end with a bounded input, as in BATCH mode: a timer of
     processing time that a function sets then is never due."""
+    answers_later: bool
+    """Whether the engine comes back for answers, so that nobody need wait for them; see
+    `LateAnswers`."""
     split: str
     """At a source: which of its splits records are from."""
     metrics: MetricGroup
@@ -161,6 +151,31 @@ class Context(Protocol):
 
     def report_idle(self, idle: bool = True) -> None: ...
 
+    def wake(self) -> None:
+        """Called by any thread: there are answers to come for."""
+
+
+class LateAnswers(Protocol):
+    """What an operator still owes that goes on with other records before it has all answers."""
+
+    @property
+    def capacity(self) -> int:
+        """How many records it takes on at a time; those beyond wait inside of it."""
+
+    @property
+    def unanswered(self) -> int:
+        """How many records it has been given whose answers are not out."""
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether it may be that there is something to emit."""
+
+    def emit_answers(self) -> None:
+        """Emit what can be emitted by now."""
+
+    def settle(self) -> None:
+        """Wait for all answers, and emit them."""
+
 
 class Operator(ABC):
     """What one node of the job does with its records, in one subtask.
@@ -179,9 +194,6 @@ class Operator(ABC):
     makes_watermarks = False
     idle_after_ms: int | None = None
     """For one that makes watermarks: how long a split may be silent and still hold time back."""
-    works_in_waves = False
-    """Whether it is as slow with one record as with many, so that in real time it is given all that
-    are there."""
     calls_splits_idle = False
     """For one that makes watermarks: whether it may itself say that a split is idle."""
     watermark_delay_ms = 0
@@ -192,6 +204,11 @@ class Operator(ABC):
     with functions in Python in Flink; otherwise at once, as with its own operators."""
     emits_its_input = False
     """Whether it emits only records it received, whose type has been seen to already."""
+
+    @property
+    def late_answers(self) -> LateAnswers | None:
+        """Of one that may answer records later: what it still owes."""
+        return None
 
     @property
     def participant(self) -> Any:

@@ -133,6 +133,9 @@ class Source(ABC, Generic[T]):
     splits_end = False
     """Whether splits come and go, as files do. Then one that has been read holds nobody's time
     back; otherwise the watermark is the smallest of all splits'."""
+    in_steps = False
+    """Whether in real time, too, it gives what is between two positions and then a watermark, and
+    lets others hear of it before it goes on: as in a micro-batch."""
 
     def boundedness(self) -> Boundedness:
         return Boundedness.CONTINUOUS_UNBOUNDED

@@ -25,13 +25,13 @@ from headrace.jobs.results import CollectListener, JobResults
 from headrace.jobs.retention import Retention
 from headrace.jobs.stateful_uids import warn_of_missing_uids
 from headrace.jobs.stream_job import Opened, Records, StreamJob
-from headrace.jobs.stream_mode import choose_mode, why_not_by_plan
+from headrace.jobs.stream_mode import choose_mode, require_real_time, why_not_by_plan
 from headrace.origin import Origin, calling_origin
 from headrace.plan.physical import RESTORED_CHECKPOINT, PhysicalPlan
 from headrace.runtime.flow.sources import with_splits
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
-from headrace.spark.flow.attempt import AUTO, MICRO_BATCH, REAL_TIME, StreamSettings
+from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME, StreamSettings
 from headrace.spark.flow.run import slots_needed
 from headrace.spark.inputs import with_local_files
 from headrace.spark.job_folder import JobFolder, job_folder
@@ -84,9 +84,12 @@ def launch(
 def _with_mode(plan: PhysicalPlan, settings: JobSettings) -> JobSettings:
     """The settings with the mode in which a stream is run."""
     stream = settings.stream
-    if stream.mode != AUTO:
-        return settings
+    if stream.mode == MICRO_BATCH or plan.batch:  # in BATCH mode all input is there before the rest
+        return replace(settings, stream=replace(stream, mode=MICRO_BATCH))
     flowing = with_local_files(plan, None)
+    if stream.mode == REAL_TIME:
+        require_real_time(flowing)
+        return settings
     if is_planning_only():
         mode = MICRO_BATCH if plan.bounded or why_not_by_plan(flowing) else REAL_TIME
     else:

@@ -63,6 +63,9 @@ class JobResults:
     ):  # fmt: skip
         self._plan = plan
         self._print = print_line or _print_line
+        self._collected = {plan.vertices[id].uid for id in on_collect or {}}
+        self.gave_records = False
+        """Whether the program has collected any that are part of no checkpoint."""
         self._hand_over = self._listeners(on_collect or {})
         self._may_lose = may_lose_output
         self._may_repeat = may_repeat_output
@@ -107,6 +110,7 @@ class JobResults:
     def show(self, items: Iterable[Item]) -> None:
         """Take in what need not wait for a checkpoint."""
         for uid, output in self._taken(items).items():
+            self.gave_records = self.gave_records or uid in self._collected
             self._hand_over[uid](output)
 
     def handle(self, batch_id: int, items: Iterable[Item]) -> None:

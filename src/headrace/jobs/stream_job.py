@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace.core.crash_points import reach
 from headrace.core.job_status import JobStatus
-from headrace.errors import InvalidArgument, JobFailed
+from headrace.errors import InvalidArgument, JobFailed, Unsupported
 from headrace.jobs.checkpoint_entry import CheckpointFigures, OperatorFigures
 from headrace.jobs.checkpoint_watch import CheckpointWatch
 from headrace.jobs.checkpoints import CheckpointHistory
@@ -125,6 +125,8 @@ class StreamJob:
 
     def _new_attempt(self) -> Attempt:
         last = last_committed(self._folder.run)
+        if last is None and self._attempt is not None and self._results.gave_records:
+            raise self._would_repeat()
         self._results.commits.recover(last)
         if last is not None and is_dealt_out_on_resume(self._folder):
             self._begin_anew()
@@ -143,6 +145,16 @@ class StreamJob:
         )
         kind = FlowRun if self._settings.mode == REAL_TIME else RoundRun
         return kind(job, self._attempt)
+
+    def _would_repeat(self) -> Unsupported:
+        failures = self._records.exceptions.entries()
+        why = failures[0].message if failures else "an error"
+        return Unsupported(
+            "the job cannot start again: it has no checkpoint, and records that the program has "
+            f"collected would come twice; what it failed with: {why}",
+            hint="Call env.enable_checkpointing(1000): then records are collected once, with the "
+            "checkpoint they belong to.",
+        )
 
     def _begin_anew(self) -> None:
         """Go on in a new run: state that all subtasks must see is dealt out when one starts."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from headrace.core.source import SplitSpec
-from headrace.plan.physical import PhysicalPlan
+from headrace.errors import Unsupported
+from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.flow.sources import with_splits
 from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME, driver_host
 from headrace.spark.flow.run import slots_needed
@@ -32,10 +33,24 @@ def choose_mode(plan: PhysicalPlan, session: Callable[[], Session]) -> str:
 
 def why_not_by_plan(plan: PhysicalPlan) -> str | None:
     """What about a job cannot run in real time; None if everything can."""
-    for vertex in with_splits(plan).sources:
-        if not isinstance(vertex.source, SplitSpec):
-            return f"{vertex.name!r} is read by Spark, which has no real time for it"
+    for vertex in _read_by_spark(plan):
+        return f"{vertex.name!r} is read by Spark, which has no real time for it"
     return None
+
+
+def require_real_time(plan: PhysicalPlan) -> None:
+    """Refuse a job that is to run in real time and cannot."""
+    for vertex in _read_by_spark(plan):
+        raise Unsupported(
+            f"{vertex.name!r} cannot be read in real time: Spark reads it, in micro-batches",
+            origin=vertex.origin,
+            hint="Set headrace.stream.mode to auto or micro-batch, or HEADRACE_STREAM_MODE if the "
+            "program does not set it.",
+        )
+
+
+def _read_by_spark(plan: PhysicalPlan) -> Iterator[Vertex]:
+    return (each for each in with_splits(plan).sources if not isinstance(each.source, SplitSpec))
 
 
 def _why_not_by_spark(spark: Session, plan: PhysicalPlan) -> str | None:

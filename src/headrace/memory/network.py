@@ -218,9 +218,10 @@ class _Member:
         elif self._splits is not None:
             self._is_dry = False
             if isinstance(message, Assign):
-                self._task.task.awaits_splits = False
                 for known in self._splits.assign(message.splits):
                     self._feed(known)
+                self._task.task.know_splits(any_here=bool(message.splits))
+                self._network.send(self._id, self._task.end_round())
             elif isinstance(message, NoMoreSplits):
                 self._splits.complete()
             elif isinstance(message, Drain):

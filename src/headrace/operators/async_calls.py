@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import linecache
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from typing import Any
 
 from headrace.core.async_functions import AsyncFunctionDescriptor
@@ -22,13 +23,13 @@ _RECORDS = (str, bytes, dict, Row)
 
 
 class CallFailed(Exception):
-    """The record at a position has no answer; `cause` says why."""
+    """The record of that number has no answer; `cause` says why."""
 
-    def __init__(self, cause: BaseException, call: str, position: int):
+    def __init__(self, cause: BaseException, call: str, number: int):
         super().__init__(str(cause))
         self.cause = cause
         self.call = call
-        self.position = position
+        self.number = number
 
 
 class Calls:
@@ -107,58 +108,73 @@ def _definition(method: Any) -> Origin | None:
     return Origin(code.co_filename, code.co_firstlineno, line)
 
 
-class Wave:
-    """The calls for one batch of records; at most `capacity` of them are open at a time.
+class OpenCalls:
+    """The calls for records, started in their order, of which at most `capacity` are open.
+
+    All of it happens in the event loop, except that `take` may be called by another thread.
 
     A record's number is its identity from beginning to end: an answer is filed under the number
     its task was made with, and only while that number is open. So neither a late answer nor the
     order of answers can give a record another one's result, or a second one.
     """
 
-    def __init__(self, calls: Calls, values: list[Any]):
+    def __init__(self, calls: Calls, on_answer: Callable[[], None]):
+        """`on_answer`: called whenever there is something to take."""
         self._calls = calls
-        self._values = values
-        self._waiting = iter(range(len(values)))
-        self._open: dict[int, tuple[asyncio.Task[None], float]] = {}
-        """By number: the task and when it was started; oldest first."""
-        self.answers: list[Iterable[Any]] = [()] * len(values)
-        self.finished: list[int] = []
-        """The numbers of the records in the order in which they were answered."""
-        self._loop: asyncio.AbstractEventLoop
-        self._over: asyncio.Future[None]
-        self._context: Context
+        self._on_answer = on_answer
+        self._loop = asyncio.get_running_loop()
+        self._context = copy_context()
+        self._waiting: deque[tuple[int, Any]] = deque()
+        self._open: dict[int, tuple[Any, asyncio.Task[None], float]] = {}
+        """By number: the record, the task and when it was started; oldest first."""
+        self._answered: deque[tuple[int, list[Any]]] = deque()
+        self._failed: CallFailed | None = None
+        self._over: asyncio.Future[None] | None = None
+        """Of who waits for the last answer."""
         self._alarm: asyncio.TimerHandle | None = None
 
-    async def run(self) -> None:
-        """Answer every record; the first one that cannot be answered ends it all."""
-        self._loop = asyncio.get_running_loop()
-        self._over = self._loop.create_future()
-        self._context = copy_context()
-        for _ in range(min(self._calls.capacity, len(self._values))):
+    def add(self, records: Iterable[tuple[int, Any]]) -> None:
+        """Ask about these, too, as soon as their turn comes."""
+        self._waiting.extend(records)
+        while self._waiting and len(self._open) < self._calls.capacity and self._failed is None:
             self._start_next()
-        self._set_alarm()
-        try:
+        if self._alarm is None:
+            self._set_alarm()
+
+    async def all_answered(self) -> None:
+        """Wait for the last answer, or for the first record that cannot be answered."""
+        if (self._open or self._waiting) and self._failed is None:
+            self._over = self._loop.create_future()
             await self._over
-        finally:
-            if self._alarm is not None:
-                self._alarm.cancel()
-            unanswered = {task for task, _ in self._open.values()}
-            self._open.clear()
-            await cancelled(unanswered)
+
+    def take(self) -> tuple[list[tuple[int, list[Any]]], CallFailed | None]:
+        """The records that were answered since the last time, in the order of their answers, and
+        what has failed."""
+        failed = self._failed
+        return [self._answered.popleft() for _ in range(len(self._answered))], failed
+
+    async def give_up(self) -> None:
+        """Forget all records, and cancel what is open."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        unanswered = {task for _, task, _ in self._open.values()}
+        self._open.clear()
+        self._waiting.clear()
+        self._answered.clear()
+        self._failed = None
+        await cancelled(unanswered)
 
     def _start_next(self) -> None:
-        number = next(self._waiting, None)
-        if number is not None:
-            # A task of its own for each: context variables and cancelling stay with the record.
-            # It is mostly started by the one before it, whose variables it would inherit.
-            task = self._loop.create_task(self._answer(number), context=self._context.copy())
-            self._open[number] = (task, self._loop.time())
-        elif not self._open and not self._over.done():
-            self._over.set_result(None)
+        number, value = self._waiting.popleft()
+        # A task of its own for each: context variables and cancelling stay with the record.
+        # It is mostly started by the one before it, whose variables it would inherit.
+        task = self._loop.create_task(self._answer(number, value), context=self._context.copy())
+        self._open[number] = (value, task, self._loop.time())
 
-    async def _answer(self, number: int) -> None:
+    async def _answer(self, number: int, value: Any) -> None:
         try:
-            results = await self._calls.ask(self._values[number])
+            results = await self._calls.ask(value)
         except BaseException as error:
             if number in self._open:
                 self._fail(error, INVOKE, number)
@@ -168,37 +184,43 @@ class Wave:
 
     def _settle(self, number: int, results: list[Any]) -> None:
         del self._open[number]
-        self.answers[number] = results
-        self.finished.append(number)
-        self._start_next()
+        self._answered.append((number, results))
+        if self._waiting and self._failed is None:
+            self._start_next()
+        self._say_so(is_last=not self._open)
 
     def _fail(self, error: BaseException, call: str, number: int) -> None:
         del self._open[number]
         if isinstance(error, asyncio.CancelledError):
             # Not by us: then the record would not be open any more.
             error = RuntimeError("the call was cancelled by something it started or awaited")
-        if not self._over.done():
-            self._over.set_exception(CallFailed(error, call, number))
+        if self._failed is None:
+            self._failed = CallFailed(error, call, number)
+        self._say_so(is_last=True)
+
+    def _say_so(self, *, is_last: bool) -> None:
+        self._on_answer()
+        if is_last and self._over is not None and not self._over.done():
+            self._over.set_result(None)
 
     # Every record has the same patience, so the oldest open one is the first to lose it: one
     # alarm for that one does for all, where a timer for each would cost as much as the call.
 
     def _set_alarm(self) -> None:
-        if self._calls.patience > 0 and self._open:
-            _, started = next(iter(self._open.values()))
+        self._alarm = None
+        if self._calls.patience > 0 and self._open and self._failed is None:
+            _, _, started = next(iter(self._open.values()))
             self._alarm = self._loop.call_at(started + self._calls.patience, self._expire)
 
     def _expire(self) -> None:
         latest = self._loop.time() - self._calls.patience
-        while self._open and not self._over.done():
-            number, (task, started) = next(iter(self._open.items()))
+        while self._open and self._failed is None:
+            number, (value, task, started) = next(iter(self._open.items()))
             if started > latest:
                 break
             self._calls.abandon(task)
             try:
-                results = self._calls.listed(
-                    self._calls.function.timeout(self._values[number]), TIMEOUT
-                )
+                results = self._calls.listed(self._calls.function.timeout(value), TIMEOUT)
             except BaseException as error:
                 self._fail(error, TIMEOUT, number)
             else:

@@ -54,6 +54,9 @@ class VertexTask:
     FIRED_AT_ONCE = 512
     waiting: WaitingInput | None = None
     """Input that is processed when all other input has been."""
+    answers_later = False
+    on_answers: Callable[[], None] | None = None
+    """Called by any thread when the operator has answers to come for."""
 
     def __init__(
         self, vertex: Vertex, operator: Operator, task: TaskInfo, state: SubtaskState,
@@ -77,10 +80,10 @@ class VertexTask:
         """For each split, when it last had records; negative when it was said to be idle then."""
         self.on_watermark: Callable[[VertexTask], None] | None = None
         """Called when the operator reports a watermark, where that must not wait."""
+        self._owed = operator.late_answers
         self.metrics = MetricGroup()
         self.accumulators: dict[str, Any] = {}
-        self.records_in = 0
-        self.records_out = 0
+        self.records_in = self.records_out = 0
         self.processing_time = clock
         self._state = state
         self._send_to_driver = send_to_driver
@@ -178,6 +181,10 @@ class VertexTask:
         else:
             self.heard[self.split] = max(1, self.processing_time(), abs(before))
 
+    def wake(self) -> None:
+        if self.on_answers is not None:
+            self.on_answers()
+
     def progress(self, split: str) -> Progress:
         """What a split reports."""
         return self.reported.get(split, MIN_TIMESTAMP), self.heard.get(split, 0)
@@ -223,6 +230,7 @@ class VertexTask:
     def advance_watermark(self, watermark: int) -> None:
         """Event time has come to `watermark`: fire what is due, in order."""
         if watermark > self.watermark:
+            self.settle_answers()
             self.watermark = watermark
             self._fire(EVENT_TIME, watermark)
 
@@ -259,13 +267,29 @@ class VertexTask:
         return False
 
     def finish(self) -> None:
+        self.settle_answers()
         self._guarded(self.operator.finish)
 
     def end_round(self) -> None:
         self._guarded(self.operator.end_round)
 
-    def end_batch(self, *, snapshot: bool) -> None:
+    def settle(self) -> None:
+        """Something follows that nothing may be held back from, nor be open."""
+        self.settle_answers()
         self.end_round()
+
+    def settle_answers(self) -> None:
+        """What follows must not overtake what the operator still owes."""
+        if self._owed is not None:
+            self._guarded(self._owed.settle)
+
+    def emit_answers(self) -> None:
+        """Emit what an operator can answer by now."""
+        if self._owed is not None:
+            self._guarded(self._owed.emit_answers)
+
+    def end_batch(self, *, snapshot: bool) -> None:
+        self.settle()
         self._guarded(self.operator.end_batch)
         if snapshot:
             self._guarded(self.operator.snapshot_state, self, self._epoch[0])

@@ -14,11 +14,14 @@ __all__ = ["ScriptedSource"]
 class ScriptedSource(Source[Any]):
     """Gives the records of one list in each micro-batch, then ends; a position counts lists.
 
-    `timestamp` tells the event time of a record; without it records have none.
+    In real time it gives one list after the other, each with a watermark behind it. `timestamp`
+    tells the event time of a record; without it records have none.
 
     >>> ScriptedSource([["first"], ["second", "third"]]).boundedness().value
     'bounded'
     """
+
+    in_steps = True
 
     def __init__(
         self, batches: Iterable[Sequence[Any]], *, timestamp: Callable[[Any], int] | None = None,

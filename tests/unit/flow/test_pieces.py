@@ -1,4 +1,4 @@
-"""Records are worked off in pieces that take a moment, or all at once."""
+"""Records are worked off in pieces that take a moment."""
 
 from __future__ import annotations
 
@@ -42,14 +42,6 @@ def test_the_pace_follows_what_records_cost():
     for _ in range(20):
         pace.took(pace.records, pace.records * 1.0)
     assert pace.records == 1
-
-
-def test_batches_one_after_the_other():
-    both = Batch([1, 2], [10, 20], plain=True).followed_by(Batch([3], plain=True))
-    assert (both.values, both.timestamps, both.keys) == ([1, 2, 3], [10, 20, None], None)
-    assert both.plain
-    keyed = Batch([1], None, ["a"]).followed_by(Batch([2], None, ["b"]))
-    assert (keyed.timestamps, keyed.keys) == (None, ["a", "b"])
 
 
 def test_blobs_stay_below_a_size():

@@ -84,3 +84,17 @@ def test_how_busy_operators_are() -> None:
     heard(0, Spent(busy=0.9, idle=0.1))  # it was started anew
     (load,) = program.results.loads().values()
     assert round(load.busy, 2) == 0.9
+
+
+def test_what_was_collected_without_a_checkpoint_is_remembered() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection([1]).print()
+    planned = plan(env.builder.take("job", **env._graph_settings()))
+    [vertex] = [vertex.id for vertex in planned.vertices.values() if vertex.is_sink]
+    found: list[Any] = []
+    results = JobResults(planned, {vertex: found.extend})
+    results.handle(0, [(vertex, 0, "collect", [1])])
+    results.commits.commit_upto(0)
+    assert (found, results.gave_records) == ([1], False)
+    results.show([(vertex, 0, "collect", [2])])
+    assert (found, results.gave_records) == ([1, 2], True)

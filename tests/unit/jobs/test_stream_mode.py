@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ from headrace.datastream.connectors import (
     FileSource,
     StreamFormat,
 )
+from headrace.errors import Unsupported
 from headrace.jobs import stream_mode
+from headrace.jobs.launcher import JobSettings, _with_mode
 from headrace.jobs.stream_mode import choose_mode, why_not_by_plan
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
-from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME
+from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME, StreamSettings
 
 
 def planned(source: Any) -> PhysicalPlan:
@@ -44,6 +47,29 @@ def test_a_source_with_splits_flows():
 
 def test_files_that_spark_alone_can_open_are_left_to_it(tmp_path: Path):
     assert "is read by Spark" in (why_not_by_plan(watched(tmp_path / "*")) or "")
+
+
+def test_who_asks_for_real_time_where_there_is_none_is_told_before_anything_runs(tmp_path: Path):
+    wanted = Configuration().set_string("headrace.stream.mode", REAL_TIME)
+    env = StreamExecutionEnvironment.get_execution_environment(wanted)
+    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), f"{tmp_path}/*")
+    source = lines.monitor_continuously(Duration.of_seconds(1)).build()
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "patterns").print()
+    with pytest.raises(Unsupported) as refused:
+        env.execute_async()
+    text = str(refused.value)
+    assert (
+        "'Source: patterns' cannot be read in real time: Spark reads it, in micro-batches" in text
+    )
+    assert "test_stream_mode.py" in text
+    assert "Set headrace.stream.mode to auto or micro-batch" in text
+
+
+def test_in_batch_mode_nothing_flows():
+    wanted = JobSettings(stream=StreamSettings(mode=REAL_TIME))
+    assert _with_mode(numbers(), wanted).stream.mode == REAL_TIME
+    batch = replace(numbers(), batch=True)
+    assert _with_mode(batch, wanted).stream.mode == MICRO_BATCH
 
 
 def test_a_folder_that_is_watched_is_read_in_real_time(tmp_path: Path):

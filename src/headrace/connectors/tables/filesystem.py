@@ -26,7 +26,7 @@ from headrace.connectors.tables.line_reading import (
     LineFormat,
 )
 from headrace.connectors.tables.options import Options
-from headrace.core.logical_types import Field, LogicalType, RowType
+from headrace.core.logical_types import CHARACTERS, Field, LogicalType, RowType
 from headrace.core.source import FrameSpec, OnDriver
 from headrace.core.table_connector import (
     LEGACY_CSV,
@@ -112,8 +112,8 @@ class FileTableSource(TableSource):
 
     def _of_columns(self, reader: Any, path: str | list[str]) -> Any:
         if self.format.name == "raw":
-            name = self._in_files()[0].name
-            texts = {name: f"CAST(value AS {spark_type(self._in_files()[0].type)})"}
+            [column] = self._in_files()
+            texts = {column.name: f"CAST({self._raw_line(column)} AS {spark_type(column.type)})"}
         else:
             held = [f"{quoted(each.name)} {spark_type(each.type)}" for each in self._in_files()]
             reader = reader.schema(", ".join(held))
@@ -126,6 +126,18 @@ class FileTableSource(TableSource):
             for of_file, name in self._wanted()
         ]
         return reader.load(path).selectExpr(*chosen)
+
+    def _raw_line(self, column: Field) -> str:
+        """A line as text; Spark's reader gives the bytes of any character set as they are."""
+        charset = self.format.charset.upper()
+        if charset in ("UTF-8", "UTF8") or not isinstance(column.type, CHARACTERS):
+            return "value"
+        if charset.startswith(("UTF-16", "UTF-32")):
+            raise Unsupported(
+                f"files in {charset} cannot be read line by line",
+                hint="Convert them to UTF-8.",
+            )
+        return f"decode(CAST(value AS BINARY), '{charset}')"
 
     def _partitions(self) -> dict[str, str]:
         types = dict(zip(self.row.names, self.row.types, strict=True))

@@ -6,7 +6,6 @@ from typing import Any
 
 from headrace.core.checkpointed import source_part
 from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitSpec
-from headrace.errors import Unsupported
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.flow.messages import Assign, NoMoreSplits, TaskId
 
@@ -15,11 +14,7 @@ class Assignment:
     """The splits of one source; new ones go to its tasks in turn."""
 
     def __init__(self, vertex: Vertex, tasks: list[TaskId]):
-        if not isinstance(vertex.source, SplitSpec):
-            raise Unsupported(
-                f"{vertex.name!r} cannot be read in real time yet", origin=vertex.origin,
-                hint="Set headrace.stream.mode to micro-batch.",
-            )  # fmt: skip
+        assert isinstance(vertex.source, SplitSpec), f"{vertex.name!r} has no splits"
         source: Source[Any] = vertex.source.source
         self.vertex = vertex
         self.tasks = tasks

@@ -53,26 +53,21 @@ class Intake:
     def has_work(self) -> bool:
         return bool(self._waiting)
 
-    def next(self, *, holds: bool) -> Parcel | None:
+    def peek(self, *, holds: bool) -> Parcel | None:
         """The parcel whose turn it is; if `holds`, those behind a barrier wait."""
         while self._waiting:
-            parcel = self._waiting.popleft()
+            parcel = self._waiting[0]
             if not (holds and parcel.sender in self.ahead):
                 return parcel
-            self._held.append(parcel)
+            self._held.append(self._waiting.popleft())
         return None
 
-    def next_records(self, *, holds: bool) -> list[Parcel]:
-        """All parcels whose turn would come before a barrier's, or the end of a sender."""
-        found: list[Parcel] = []
-        while self._waiting:
-            parcel = self._waiting[0]
-            waits = holds and parcel.sender in self.ahead
-            if parcel.kind != RECORDS and not waits:
-                break
+    def next(self, *, holds: bool) -> Parcel | None:
+        """Take the parcel whose turn it is."""
+        parcel = self.peek(holds=holds)
+        if parcel is not None:
             self._waiting.popleft()
-            (self._held if waits else found).append(parcel)
-        return found
+        return parcel
 
     @property
     def barriers_are_here(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.core.exchange import Broadcast
-from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP
+from headrace.core.operator import MAX_TIMESTAMP, MIN_TIMESTAMP, LateAnswers
 from headrace.core.source import SplitSpec
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.envelope import MARK, Envelope
@@ -52,6 +52,11 @@ class FlowingLevel(LevelTask):
             plan, level, subtask, clock, source=source, logged=checkpoints and level > 0,
             files=files, tell=tell,
         )  # fmt: skip
+        late = [task.operator.late_answers for task in self.tasks.values()]
+        self.owed: list[LateAnswers] = [each for each in late if each is not None]
+        """What operators still owe that may answer later."""
+        self._split: str | None = None
+        self._keeps_time_of_answers = self._reaches_timekeeper()
 
     def _vertex_task(self, vertex: Vertex) -> VertexTask:
         task = super()._vertex_task(vertex)
@@ -59,9 +64,49 @@ class FlowingLevel(LevelTask):
             task.on_watermark = self._report_time
         return task
 
+    def answer_later(self, on_answers: Callable[[], None] | None = None) -> None:
+        """Let operators go on while they owe answers; `on_answers` is called by any thread when
+        there are some."""
+        for task in self.tasks.values():
+            task.answers_later, task.on_answers = True, on_answers
+
+    def _reaches_timekeeper(self) -> bool:
+        """Whether late answers come to one that keeps the time of each split."""
+        behind: set[int] = set()
+        for id, task in self.tasks.items():
+            if id in behind or task.operator.late_answers is not None:
+                behind.update(edge.target for edge in task.vertex.edges if edge.exchange is None)
+        return any(task.vertex.id in behind for task in self._timekeepers)
+
+    def begin_split(self, split: str | None) -> None:
+        if split != self._split:
+            self._settle_split()
+            self._split = split
+        super().begin_split(split)
+
+    def end_split(self, split: str | None) -> None:
+        self._settle_split()
+        super().end_split(split)
+
+    def _settle_split(self) -> None:
+        """Answers to records of one split must not be taken for those of another."""
+        if self._keeps_time_of_answers:
+            for task in self.tasks.values():
+                task.settle_answers()
+
     @property
-    def works_in_waves(self) -> bool:
-        return any(task.operator.works_in_waves for task in self.tasks.values())
+    def keeps_time(self) -> bool:
+        """Whether it says by itself how far time has come."""
+        return bool(self._timekeepers)
+
+    @property
+    def owes_answers(self) -> bool:
+        return any(late.unanswered for late in self.owed)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether operators have as many records to answer as they take on."""
+        return any(late.unanswered >= late.capacity for late in self.owed)
 
     @property
     def takes_broadcasts(self) -> bool:
@@ -100,6 +145,13 @@ class FlowingLevel(LevelTask):
             senders = min(origin.parallelism, senders)
         return [f"#{sender}" for sender in range(senders)]
 
+    def know_splits(self, *, any_here: bool) -> None:
+        """It was said what there is to read. Who has nothing says so at once: where time moves on
+        with each record, no other time to say it will come."""
+        self.awaits_splits = False
+        if not any_here:
+            self.move_time()
+
     def move_time(self) -> None:
         """Report how far time has come by what was read or received here."""
         self.time.look_at_clock()
@@ -137,7 +189,7 @@ class FlowingLevel(LevelTask):
         """Let those behind an exchange hear of time after all that was before it."""
         if not self._hears_later:
             for task in self.tasks.values():
-                task.end_round()  # what operators hold back would be late behind it
+                task.settle()  # what operators hold back would be late behind it
         self._outbox.mark(news)
 
     @property
@@ -236,6 +288,12 @@ class FlowingLevel(LevelTask):
             self._outbox.pass_on(self.subtask, vertex, side, content)
         self.fire_processing_time()
         yield from self._outbox.take_full()
+
+    def emit_answers(self) -> Iterator[Row]:
+        """Let those answers go on that are there."""
+        for task in self.tasks.values():
+            task.emit_answers()
+            yield from self._outbox.take_full()
 
     def keep_parcels_below(self, size: int) -> None:
         """Let what goes out have no more than about so many bytes at a time."""

@@ -22,6 +22,10 @@ class Opened:
     def is_done(self) -> bool:
         return not self._items
 
+    @property
+    def is_at_mark(self) -> bool:
+        return bool(self._items) and self._items[0][0] == MARK
+
     def next_piece(self, most: int) -> Item:
         """At most so many records, or a watermark."""
         vertex, side, content = self._items.popleft()

@@ -11,6 +11,7 @@ from typing import Any
 from headrace.core.checkpointed import source_part
 from headrace.core.operator import Batch
 from headrace.core.source import Boundedness, LiveReader, Source, Split, SplitReader
+from headrace.errors import HeadraceError
 from headrace.runtime.flow.messages import Positions, Range
 from headrace.runtime.source_task import read_split
 
@@ -57,8 +58,11 @@ class SplitReach:
 class Splits:
     """Reads the splits of one source that were given to this task, in turns."""
 
-    def __init__(self, source: Source[Any]):
+    def __init__(self, source: Source[Any], origin: object | None = None):
+        """`origin`: the line of the program that made the source."""
         self._source = source
+        self._origin = origin
+        self.in_steps = source.in_steps
         self._bounded = source.boundedness() is Boundedness.BOUNDED
         self._enumerator = source_part(source.create_enumerator())
         reader: SplitReader[Any] | LiveReader[Any] = source.create_reader()
@@ -137,12 +141,19 @@ class Splits:
         for _ in range(len(self._going_on)):
             reading = self._going_on.popleft()
             waits = reading.split.id in self._waiting
-            batch = None if waits else self._read_some(reading)
+            batch = None if waits else self._read_or_blame(reading)
             if not reading.ended:
                 self._going_on.append(reading)
             if batch is not None:
                 return batch
         return None
+
+    def _read_or_blame(self, reading: _Reading) -> Batch | None:
+        try:
+            return self._read_some(reading)
+        except HeadraceError as error:
+            error.came_from(self._origin)
+            raise
 
     def _read_some(self, reading: _Reading) -> Batch | None:
         name = None if self._source.splits_end else reading.split.id

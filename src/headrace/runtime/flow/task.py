@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from headrace.core.crash_points import reach
 from headrace.plan.physical import PhysicalPlan
-from headrace.runtime.envelope import MARK, Envelope, Item
+from headrace.runtime.envelope import MARK
 from headrace.runtime.flow.intake import Intake, ends
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import (
@@ -133,7 +133,6 @@ class FlowTask:
         self._splits = splits
         self._epoch = begin.checkpoint
         """The next checkpoint."""
-        self._in_waves = task.works_in_waves
         self._round = begin.round
         self._connect()
         self._opened: Opened | None = None
@@ -161,7 +160,7 @@ class FlowTask:
         senders = _tasks_at(plan, level - 1)
         receivers = plan.parallelism if level < plan.last_level else 0
         self._intake = Intake(self.id, range(senders))
-        self._windows = Windows(senders, None if self._in_waves else self.task.load)
+        self._windows = Windows(senders, None if self.task.owed else self.task.load)
         self._output = Output(self.id.number, receivers, limited=self._round is None)
         self.task.keep_parcels_below(self._output.parcel_size)
         if self._round is not None:
@@ -268,25 +267,48 @@ class FlowTask:
         waits = self._opened is not None or self._intake.has_work
         return waits and not self.is_blocked and not self.ended
 
+    @property
+    def _holds(self) -> bool:
+        """Whether what is behind a barrier waits."""
+        return self._alignment.holds or self._aligning in self._exact
+
+    @property
+    def awaits_answers(self) -> bool:
+        """Whether the next thing to do would have to wait for answers of operators."""
+        if not self.task.owes_answers:
+            return False
+        if self.task.is_full:
+            return True
+        if self._opened is not None:
+            return self._opened.is_at_mark
+        parcel = self._intake.peek(holds=self._holds)
+        return parcel is not None and parcel.kind != RECORDS
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether operators have answers that may go on."""
+        are_there = any(late.has_answers for late in self.task.owed)
+        return are_there and not self.is_blocked and not self.ended
+
+    def emit_answers(self) -> Iterator[Row]:
+        """Let answers go on that have come meanwhile."""
+        yield from self._output.records(self.task.emit_answers())
+
     def work(self) -> Iterator[Row]:
         """Do the next piece of what is here."""
-        holds = self._alignment.holds or self._aligning in self._exact
         if self._opened is None:
-            parcel = self._intake.next(holds=holds)
+            parcel = self._intake.next(holds=self._holds)
             if parcel is None:
                 return
             if parcel.kind != RECORDS:
                 yield from self._reach(parcel)
                 return
-            if self._in_waves:
-                yield from self._wave([parcel, *self._intake.next_records(holds=holds)])
-                return
             self._opened = Opened(parcel)
+            if self.awaits_answers:
+                return
         opened = self._opened
         if not opened.is_done:
-            # In a round no barrier is in a hurry.
-            most = self._pace.records if self._round is None else sys.maxsize
-            vertex, side, content = opened.next_piece(most)
+            vertex, side, content = opened.next_piece(self._piece)
             began = time.perf_counter()
             yield from self._output.records(self.task.take_item(vertex, side, content))
             if vertex != MARK:
@@ -295,18 +317,12 @@ class FlowTask:
             self._opened = None
             self._count(opened.parcel)
 
-    def _wave(self, parcels: list[Parcel]) -> Iterator[Row]:
-        """Work off all at once what is for the same operator, up to a watermark."""
-        gathered: list[Item] = []
-        for parcel in parcels:
-            for vertex, side, content in Envelope.decode(parcel.content).records:
-                if vertex != MARK and gathered and gathered[-1][:2] == (vertex, side):
-                    content = gathered.pop()[2].followed_by(content)
-                gathered.append((vertex, side, content))
-        for vertex, side, content in gathered:
-            yield from self._output.records(self.task.take_item(vertex, side, content))
-        for parcel in parcels:
-            self._count(parcel)
+    @property
+    def _piece(self) -> int:
+        """How many records to work off at once."""
+        if self._round is not None:
+            return sys.maxsize  # in a round no barrier is in a hurry
+        return min((self._pace.records, *(late.capacity for late in self.task.owed)))
 
     def _count(self, done: Parcel) -> None:
         if self._round is None and not done.was_kept:

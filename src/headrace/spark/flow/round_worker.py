@@ -237,10 +237,8 @@ def work_in_round(plan: FlowPlan, level: int) -> ArrowFunction:
 def _work_off(task: FlowTask, rows: Iterator[pa.RecordBatch]) -> Iterator[Row]:
     for blob in read_blobs(rows):
         yield from task.arrive(blob)
-        while task.has_work and not task.task.works_in_waves:
+        while task.has_work:
             yield from task.work()
-    while task.has_work:
-        yield from task.work()
     if not task.is_through:
         raise JobFailed(
             f"task {task.id} was not given all that was sent to it",
@@ -256,6 +254,7 @@ def _open(
         kept.level.complete(begin.restored)
     else:
         kept.level.say_all_anew()
+    kept.level.answer_later()
     task = FlowTask(id, kept.level, begin, at_work, kept.items)
     task.open(in_flight)
     return task

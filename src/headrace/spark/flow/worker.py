@@ -11,6 +11,7 @@ import os
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.core.crash_points import reach
+from headrace.core.operator import Batch
 from headrace.core.source import SplitSpec
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import (
@@ -45,26 +47,12 @@ from headrace.runtime.level_task import Row
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting, WorkerFailure, reported
 from headrace.spark.flow.channel import Address, Link
+from headrace.spark.flow.pacing import BLOCKED_S, REST_S, Turns, Waker
 from headrace.spark.flow.state_files import DriverFiles, StateFiles
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition, wall_clock
 
 _LOG = logging.getLogger("headrace")
-_POLL_S = 0.002
-"""How long a source task sleeps that found nothing to read."""
-_FEW_RECORDS = 64
-"""Of a split that had fewer to read more may come meanwhile: reading them one by one costs more."""
-_LONGEST_POLL_S = 0.02
-_POLLS_MORE = 0.02
-"""By which part of a sleep the next one is longer."""
-_REST_S = 0.2
-"""How long a task sleeps that has nothing to wait for: then it looks whether files are written."""
-_BLOCKED_S = 0.05
-"""How long a task sleeps that waits for room at others, if nobody tells it of any."""
-_BUFFER_S = 0.005
-_LONGEST_BUFFER_S = 0.1
-_COST = 3
-"""How many times as long as letting records go takes they are held, if nothing is set."""
 Inbox = queue.SimpleQueue[Any]
 """Rows of other tasks, of which there are no more than these have room for, and messages of the
 driver."""
@@ -72,6 +60,8 @@ _PATIENCE = 10.0
 _QUEUED_AT_MOST = 64 * 1024 * 1024
 """Bytes of state that wait to be written, beyond which the task waits, too."""
 _EMPTY = object()
+_AWAKE = object()
+"""In the inbox: operators have answers."""
 
 
 @dataclass(frozen=True)
@@ -146,60 +136,6 @@ class _Outside:
                     self._room.notify_all()
 
 
-class _Waker:
-    """Says when a loop has something to do by itself."""
-
-    def __init__(self, plan: FlowPlan, task: FlowTask):
-        self._task = task
-        self._buffer = plan.buffer_ms
-        self._mark = plan.mark_ms / 1000 if plan.mark_ms else None
-        self._next_mark = time.monotonic() + (self._mark or 0)
-        self._flushed = 0.0
-        self._pause = _BUFFER_S if plan.buffer_ms is None else max(0.0, plan.buffer_ms / 1000)
-        self._flush_at: float | None = None
-
-    def wrote(self) -> None:
-        """Something waits to go out."""
-        if self._flush_at is None and self._buffer != -1:
-            self._flush_at = max(time.monotonic(), self._flushed + self._pause)
-
-    def wait(self) -> float:
-        """Seconds until something is due."""
-        if self._task.is_blocked:
-            return _BLOCKED_S
-        now = time.monotonic()
-        due = [at - now for at in (self._flush_at, self._next_mark if self._mark else None)
-               if at is not None]  # fmt: skip
-        timers = (self._task.task.next_processing_time(), self._task.overtakes_at)
-        due += [(at - wall_clock()) / 1000 for at in timers if at is not None]
-        return max(0.0, min((_REST_S, *due)))
-
-    def do_what_is_due(self) -> Iterator[Row]:
-        """Move time on, fire timers, let go of what waits."""
-        yield from self._task.overtake_if_due()
-        if self._task.ended:
-            return
-        if self._task.is_blocked:
-            self._task.tell_news()
-            return
-        now = time.monotonic()
-        if self._mark is not None and now >= self._next_mark:
-            self._next_mark = now + self._mark
-            self._task.task.move_time()
-            self.wrote()
-        timer = self._task.task.next_processing_time()
-        if timer is not None and timer <= wall_clock():
-            self._task.task.fire_processing_time()
-            self.wrote()
-        if self._flush_at is not None and now >= self._flush_at:
-            self._flush_at = None
-            yield from self._task.end_round()
-            self._flushed = time.monotonic()
-            if self._buffer is None:
-                cost = (self._flushed - now) * _COST
-                self._pause = min(max(_BUFFER_S, cost), _LONGEST_BUFFER_S)
-
-
 def read_sources(plan: FlowPlan) -> ArrowFunction:
     """Level 0: reads the splits it is given until it is told to stop."""
 
@@ -211,7 +147,7 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
             source = level.plan.vertices[vertex]
             at_work.reporting.speaks_of(source.name, source.uid)
             assert isinstance(source.source, SplitSpec)
-            splits = Splits(source.source.source)
+            splits = Splits(source.source.source, source.origin)
             level.awaits_splits = True
             task = at_work.flow_task(id, level, splits=splits)
             with abandoned_on_failure(level):
@@ -221,45 +157,61 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
 
 
 def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
-    waker = _Waker(at_work.plan, task)
+    waker, turns = Waker(task, at_work.plan.buffer_ms, at_work.plan.mark_ms), Turns(splits)
+    orders: deque[Any] = deque()
+    """A barrier waits for answers, and what was said after it waits with it."""
     stopped = False
-    poll = _POLL_S
     while True:
         at_work.check(task)
-        pause = _BLOCKED_S if task.is_blocked else _REST_S
-        if not (task.ended or stopped or task.is_blocked):
-            batch = splits.read()
-            if batch is None:
-                pause = poll
-                poll = min(poll * (1 + _POLLS_MORE), _LONGEST_POLL_S)
-            else:
-                is_all = splits.know_what_is_there and len(batch.values) < _FEW_RECORDS
-                pause, poll = _POLL_S if is_all else 0.0, _POLL_S
-                yield from task.feed(vertex, batch)
+        pause = BLOCKED_S if task.is_blocked else REST_S
+        if task.task.is_full or orders or waker.mark_waits:
+            pause = waker.wait()
+        elif not (task.ended or stopped or task.is_blocked):
+            batch = turns.read()
+            pause = turns.pause
+            if batch is not None:
+                yield from _feed(task, splits, vertex, batch)
                 waker.wrote()
         message = at_work.next_message(pause, task=task)
-        yield from _hear(message, task, splits, vertex)
-        stopped = stopped or (isinstance(message, Trigger) and message.stops)
+        if isinstance(message, Room):
+            yield from task.make_room(message)
+        elif message is not _EMPTY and message is not _AWAKE:
+            orders.append(message)
+        if task.has_answers:
+            yield from task.emit_answers()
+            waker.wrote()
+        while orders and not (task.task.owes_answers and isinstance(orders[0], Trigger)):
+            order = orders.popleft()
+            yield from _obey(order, task, splits, vertex)
+            stopped = stopped or (isinstance(order, Trigger) and order.stops)
+            if isinstance(order, Assign):
+                turns.wait_for_others()
         if task.ended or stopped:
             continue
-        if splits.ended:
+        if splits.ended and not task.task.owes_answers:
             yield from task.end()
         else:
             yield from waker.do_what_is_due()
 
 
-def _hear(message: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
-    """What the driver says to a source task."""
-    match message:
+def _feed(task: FlowTask, splits: Splits, vertex: int, batch: Batch) -> Iterator[Row]:
+    yield from task.feed(vertex, batch)
+    if splits.in_steps:
+        task.task.move_time()
+        yield from task.end_round()
+
+
+def _obey(order: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
+    """Do what the driver says to a source task."""
+    match order:
         case Trigger(checkpoint=number) if not task.ended:
             reach("barrier-injected", number)
-            yield from task.checkpoint(number, is_exact=message.is_exact)
-        case Room():
-            yield from task.make_room(message)
+            yield from task.checkpoint(number, is_exact=order.is_exact)
         case Assign(splits=assigned):
-            task.task.awaits_splits = False
             for known in splits.assign(assigned):
                 yield from task.feed(vertex, known)
+            task.task.know_splits(any_here=bool(assigned))
+            yield from task.end_round()
         case Hold(splits=waiting):
             splits.hold(waiting)
         case NoMoreSplits():
@@ -289,7 +241,7 @@ def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
 
 
 def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:
-    waker = _Waker(at_work.plan, task)
+    waker = Waker(task, at_work.plan.buffer_ms, at_work.plan.mark_ms)
     while True:
         at_work.check(task)
         message = at_work.next_message(_pause(task, waker), task=task)
@@ -301,18 +253,25 @@ def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:
             elif isinstance(message, Completed) and not task.ended:
                 task.task.complete(message.checkpoint)
             message = at_work.next_message()
-        if task.has_work:
+        if _may_work(task, waker):
             yield from task.work()
+            waker.wrote()
+        if task.has_answers:
+            yield from task.emit_answers()
             waker.wrote()
         if not task.ended:
             yield from waker.do_what_is_due()
 
 
-def _pause(task: FlowTask, waker: _Waker) -> float:
+def _pause(task: FlowTask, waker: Waker) -> float:
     """How long to wait for others."""
     if task.ended:
-        return _REST_S
-    return 0.0 if task.has_work else waker.wait()
+        return REST_S
+    return 0.0 if _may_work(task, waker) else waker.wait()
+
+
+def _may_work(task: FlowTask, waker: Waker) -> bool:
+    return task.has_work and not task.awaits_answers and not waker.mark_waits
 
 
 class _AtWork:
@@ -338,6 +297,7 @@ class _AtWork:
     ) -> FlowTask:  # fmt: skip
         """The task, its operators open; the driver knows of it."""
         task = FlowTask(id, level, self.begin, self._outside, self.items, splits=splits)
+        level.answer_later(lambda: self._inbox.put(_AWAKE))
         task.open(in_flight)
         self.link.send(Ready(id, level.has_union_state))
         return task
@@ -360,7 +320,8 @@ class _AtWork:
             try:
                 return self._inbox.get(timeout=wait)
             finally:
-                task.task.load.waited(time.monotonic() - began, for_room=for_room)
+                if not task.task.is_full:
+                    task.task.load.waited(time.monotonic() - began, for_room=for_room)
         except queue.Empty:
             return _EMPTY
 
