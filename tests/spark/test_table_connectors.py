@@ -184,6 +184,18 @@ def test_raw_lines_in_another_charset(tables: TableEnvironment, tmp_path: Path) 
     assert [row[0] for row in tables.execute_sql("SELECT line FROM t").collect()] == ["größer"]
 
 
+@pytest.mark.parametrize("charset", ["UTF-16", "no'such"])
+def test_raw_lines_in_a_charset_that_cannot_be_read(
+    tables: TableEnvironment, tmp_path: Path, charset: str
+) -> None:
+    (tmp_path / "lines.txt").write_text("a\n")
+    quoted = charset.replace("'", "''")
+    create(tables, "t", "line STRING", tmp_path, format="raw", **{"raw.charset": quoted})
+    with pytest.raises(Unsupported, match=f"files in .*{charset}.* cannot be read line by line"):
+        tables.execute_sql("SELECT * FROM t").print()
+
+
+
 CSV_TEXTS = [
     ("1,\n2,\"\"\n", {}, [(1, ""), (2, "")]),
     ("1,n/a\nn/a,y\n3,\n", {"csv__null_literal": "n/a"}, [(1, None), (3, ""), (None, "y")]),

@@ -132,10 +132,10 @@ class FileTableSource(TableSource):
         charset = self.format.charset.upper()
         if charset in ("UTF-8", "UTF8") or not isinstance(column.type, CHARACTERS):
             return "value"
-        if charset.startswith(("UTF-16", "UTF-32")):
+        if charset not in _CHARSETS:
             raise Unsupported(
-                f"files in {charset} cannot be read line by line",
-                hint="Convert them to UTF-8.",
+                f"files in {self.format.charset!r} cannot be read line by line",
+                hint=f"Convert them to UTF-8; {' and '.join(_CHARSETS)} can be read, too.",
             )
         return f"decode(CAST(value AS BINARY), '{charset}')"
 
@@ -239,6 +239,8 @@ class FileTableSink(TableSink):
         return row_file_operator(self)
 
 
+_CHARSETS = ("US-ASCII", "ISO-8859-1")
+"""Beside UTF-8, of those that Spark decodes the ones in which a byte is a character."""
 _SINK_OPTIONS = ("sink.", "auto-compaction", "compaction.")
 _FLINK_SOURCE_OPTIONS = ("source.report-statistics",)
 
