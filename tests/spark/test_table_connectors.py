@@ -195,7 +195,6 @@ def test_raw_lines_in_a_charset_that_cannot_be_read(
         tables.execute_sql("SELECT * FROM t").print()
 
 
-
 CSV_TEXTS = [
     ("1,\n2,\"\"\n", {}, [(1, ""), (2, "")]),
     ("1,n/a\nn/a,y\n3,\n", {"csv__null_literal": "n/a"}, [(1, None), (3, ""), (None, "y")]),
