@@ -57,8 +57,8 @@ def snapshot_of(folder: Path, plan: PhysicalPlan) -> Snapshot:
             plan.parallelism, parallelism, vertex.max_parallelism, was[state.operator]
         )
         dealer = Dealer(state, placement)
-        for slot, piece in dealer.to_all(_rows(folder, state)):
-            found.add(TaskId(vertex.level, slot), piece.changes(), dealer.about)
+        for slot, changes in dealer.to_all(_rows(folder, state)):
+            found.add(TaskId(vertex.level, slot), changes, dealer.about)
     return found
 
 

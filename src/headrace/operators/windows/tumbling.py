@@ -104,11 +104,12 @@ class TumblingWindowOperator(WindowOperator):
         user_key, window = key
         self.ctx.scope.key = user_key
         try:
-            self.fire(user_key, window, self.contents.result(kept))
-            self.firing.clear(user_key, window)
-        except RecordFailure:
-            raise
+            contents = self.contents.result(kept)
         except Exception as error:
             told = f"the contents of {window}"
             raise RecordFailure(error, "get_result", told, user_key) from error
-        self.flush()
+        if contents is not None:
+            results = self.firing.results(user_key, window, contents)
+            self.ctx.emit(results, [timestamp] * len(results))
+        self.firing.clear(user_key, window)
+        self.firing.flush()
