@@ -92,6 +92,7 @@ CHAINS: dict[str, tuple[Mode, int, list[Life]]] = {
             Life("checkpoint-triggered"),
             Life("sink-pre-commit.after"),
             Life("journal.before"),
+            Life("metadata.before"),
             Life("metadata.after"),
         ],
     ),
