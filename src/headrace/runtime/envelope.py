@@ -19,7 +19,7 @@ from headrace.runtime.plain_records import are_atoms, dumps_plain, parts_at, pla
 Item = tuple[int, int, Any]
 
 _STAMPS = "q"
-"""64 bits each; `Envelope` never leaves the machines of a job, which are of one kind."""
+"""64 bits each, in the byte order of the machine, which all machines of a job share."""
 MARK = -1
 """In place of a vertex: not records, but watermarks that come between them."""
 

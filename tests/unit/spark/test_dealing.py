@@ -126,7 +126,6 @@ def test_what_a_slot_takes_over_it_writes_itself(tmp_path: Path) -> None:
     """Its first files hold everything: the savepoint may go once they are a checkpoint."""
     dealers = [Dealer(saved(tmp_path, name), Placement(1, 1, MOST, 1, True)) for name in TABLES]
     files = SlotFiles(tmp_path, tuple(dealers))
-    assert not files.plain
     given: TakenOver = pickle.loads(pickle.dumps(TakenOver(files, [])))
     state = SubtaskState(logged=True, clock=lambda: 0)
     given.apply(state, 0, lambda name, size: BytesIO())

@@ -12,7 +12,7 @@ from headrace.runtime.level_task import Row
 from headrace.spark.worker import wall_clock
 
 _POLL_S = 0.002
-"""How long a source task sleeps that found nothing to read."""
+"""How long a source task sleeps that found nothing to read, or little."""
 _FEW_RECORDS = 64
 """Of a split that had fewer to read more may come meanwhile: reading them one by one costs more."""
 _LONGEST_POLL_S = 0.02

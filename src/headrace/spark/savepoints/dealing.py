@@ -1,7 +1,7 @@
 """Dealing the rows of a savepoint out to the slots of a new run, as changes of their state.
 
-Where every worker reaches the savepoint's files a slot takes its own rows straight from them. Rows
-that only Spark can read are dealt out by whoever reads them, and travel to their slots.
+A slot takes its own rows straight from the savepoint's files; what a worker cannot open itself it
+is given by the driver.
 """
 
 from __future__ import annotations
@@ -77,11 +77,6 @@ class SlotFiles:
     dealers: tuple[Dealer, ...]
     sizes: dict[str, int] = field(default_factory=dict)
     """By the path of each file, where a worker cannot look for them."""
-
-    @property
-    def plain(self) -> bool:
-        """Whether they can be read without any of the program's classes."""
-        return all(dealer.state.form.plain for dealer in self.dealers)
 
     @property
     def about(self) -> bytes:
