@@ -50,7 +50,7 @@ def isolated(value: Any) -> Any:
     result of a call straight on would make a record somebody else holds look alone.
     """
     kind = value.__class__
-    if kind in FROZEN:
+    if kind in FROZEN or (kind is tuple and FROZEN.issuperset(map(type, value))):
         return value
     if isinstance(value, tuple) or hasattr(kind, "__dataclass_params__"):
         return value if is_frozen(value) else copy.deepcopy(value)

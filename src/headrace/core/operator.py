@@ -202,6 +202,9 @@ class Operator(ABC):
     timers_in_rounds = False
     """Whether what a timer sets or deletes takes effect only when all that are due have fired, as
     with functions in Python in Flink; otherwise at once, as with its own operators."""
+    fires_together = False
+    """Whether timers that are due at the same time are handed over together, to `on_timers`; only
+    for one whose timers neither set nor delete any."""
     emits_its_input = False
     """Whether it emits only records it received, whose type has been seen to already."""
 
@@ -238,6 +241,9 @@ class Operator(ABC):
 
     def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
         """Handle a due timer; the key is already that of the timers' scope."""
+
+    def on_timers(self, domain: str, timestamp: int, keys: list[Any]) -> None:
+        """Handle timers of these keys, for one that `fires_together`."""
 
     def end_round(self) -> None:
         """Some records have come in a row: what was held back to answer them together goes out."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 from headrace.core.functions import AggregateFunction, ReduceFunction
@@ -46,6 +46,14 @@ class ValueState(State, Generic[T]):
     @abstractmethod
     def update(self, value: T) -> None:
         """Replace the value of the current key; None forgets it."""
+
+
+class ValuesByKey(ValueState[T]):
+    """Value state as operators see it, which may look at other keys than the current one."""
+
+    @abstractmethod
+    def take_out(self, keys: Sequence[Any]) -> list[T | None]:
+        """The values of these keys, or None; they are forgotten with that."""
 
 
 class AppendingState(State, Generic[IN, OUT]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from headrace.core.functions import AggregateFunction
@@ -12,6 +12,7 @@ from headrace.core.state import (
     BroadcastState,
     ListState,
     ReducingState,
+    ValuesByKey,
     ValueState,
 )
 from headrace.errors import StateAccessError
@@ -26,7 +27,7 @@ def _no_key() -> StateAccessError:
     )  # fmt: skip
 
 
-class HeapValueState(ValueState[Any]):
+class HeapValueState(ValuesByKey[Any]):
     """One value per key, in memory."""
 
     __slots__ = ("_data", "_scope", "_table")
@@ -54,6 +55,9 @@ class HeapValueState(ValueState[Any]):
         self._data[key] = value
         if table.logged:
             table.changed.add(key)
+
+    def take_out(self, keys: Sequence[Any]) -> list[Any]:
+        return self._table.take_out(keys)
 
     def clear(self) -> None:
         try:

@@ -8,8 +8,8 @@ them in order to an empty table gives the table again, so a snapshot is just one
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import islice, repeat
 from typing import Any
 
 Change = tuple[Any, ...]
@@ -79,6 +79,12 @@ class ValueTable(Table):
             del self.data[key]
             if self.logged:
                 self.changed.add(key)
+
+    def take_out(self, keys: Sequence[Any]) -> list[Any]:
+        """The values of these keys, or None; the table has them no more."""
+        if self.logged:
+            self.changed.update(keys)
+        return list(map(self.data.pop, keys, repeat(None)))
 
     def take_changes(self) -> Change | None:
         if not self.changed:

@@ -113,7 +113,8 @@ class TimerQueue:
         self._scope = scope
         self.logged = logged
         self._agendas = {domain: _Agenda() for domain in _DOMAINS}
-        self._changed: dict[Timer, bool] = {}
+        self._changed: dict[tuple[str, int], dict[Any, bool]] = {}
+        """By domain and time, the keys whose timers have changed, and whether they are set."""
 
     def is_of(self, scope: KeyScope) -> bool:
         """Whether the timers are those of a scope's keys."""
@@ -122,14 +123,20 @@ class TimerQueue:
     def register(self, domain: str, timestamp: int) -> None:
         key = self._scope.key
         if self._agendas[domain].add(timestamp, key) and self.logged:
-            timer = domain, timestamp, key
-            self._changed.pop(timer, None)  # it is the last one now
-            self._changed[timer] = True
+            changed = self._changed_at(domain, timestamp)
+            changed.pop(key, None)  # it is the last one now
+            changed[key] = True
 
     def delete(self, domain: str, timestamp: int) -> None:
         key = self._scope.key
         if self._agendas[domain].remove(timestamp, key) and self.logged:
-            self._changed[domain, timestamp, key] = False
+            self._changed_at(domain, timestamp)[key] = False
+
+    def _changed_at(self, domain: str, timestamp: int) -> dict[Any, bool]:
+        changed = self._changed.get((domain, timestamp))
+        if changed is None:
+            changed = self._changed[domain, timestamp] = {}
+        return changed
 
     def next_time(self, domain: str) -> int | None:
         """When the earliest timer is due."""
@@ -143,7 +150,7 @@ class TimerQueue:
                 if not agenda.remove(time, key):
                     continue  # a timer before it has deleted it
                 if self.logged:
-                    self._changed[domain, time, key] = False
+                    self._changed_at(domain, time)[key] = False
                 scope.key = key
                 yield time, key
                 if agenda.times and agenda.times[0] < time:
@@ -154,13 +161,14 @@ class TimerQueue:
     def due_in_rounds(self, domain: str, upto: int) -> Iterator[tuple[int, Any]]:
         """As `due`, but what timers set and delete takes effect when all due before have fired."""
         scope = self._scope
-        while taken := self._take_all(domain, upto):
+        while taken := self.take_due(domain, upto):
             for time, keys in taken:
                 for key in keys:
                     scope.key = key
                     yield time, key
 
-    def _take_all(self, domain: str, upto: int) -> list[tuple[int, Iterable[Any]]]:
+    def take_due(self, domain: str, upto: int) -> list[tuple[int, Iterable[Any]]]:
+        """Take out the timers due at `upto`: times in order, and the keys of each."""
         agenda = self._agendas[domain]
         taken: list[tuple[int, Iterable[Any]]] = []
         for time in agenda.take_times(upto):
@@ -169,7 +177,7 @@ class TimerQueue:
                 continue  # its timers have been deleted
             taken.append((time, keys))
             if self.logged:
-                self._changed.update(dict.fromkeys(((domain, time, key) for key in keys), False))
+                self._changed_at(domain, time).update(dict.fromkeys(keys, False))
         return taken
 
     def pending(self, domain: str) -> list[tuple[int, Any]]:
@@ -181,8 +189,9 @@ class TimerQueue:
             return None
         set_: list[Timer] = []
         unset: list[Timer] = []
-        for timer, alive in self._changed.items():
-            (set_ if alive else unset).append(timer)
+        for (domain, time), keys in self._changed.items():
+            for key, alive in keys.items():
+                (set_ if alive else unset).append((domain, time, key))
         self._changed = {}
         return set_, unset
 

@@ -247,6 +247,9 @@ class VertexTask:
         if due is None or due > upto:
             return
         queue = self.timers
+        if self.operator.fires_together:
+            self._fire_together(domain, upto)
+            return
         take = queue.due_in_rounds if self.operator.timers_in_rounds else queue.due
         timers = take(domain, upto)
         more = True
@@ -265,6 +268,13 @@ class VertexTask:
             if len(held[0]) >= self.FIRED_AT_ONCE:
                 return True
         return False
+
+    def _fire_together(self, domain: str, upto: int) -> None:
+        for time, due in self.timers.take_due(domain, upto):
+            keys = list(due)
+            for at in range(0, len(keys), self.FIRED_AT_ONCE):
+                some = keys[at : at + self.FIRED_AT_ONCE]
+                self._guarded(self.operator.on_timers, domain, time, some)
 
     def finish(self) -> None:
         self.settle_answers()

@@ -34,6 +34,7 @@ class TappedOperator(Operator):
         self.makes_watermarks = inner.makes_watermarks
         self.windowed = inner.windowed
         self.timers_in_rounds = inner.timers_in_rounds
+        self.fires_together = inner.fires_together
         self.idle_after_ms = inner.idle_after_ms
         self.calls_splits_idle = inner.calls_splits_idle
         self.descriptors: dict[str, StateDescriptor] = {}
@@ -67,6 +68,9 @@ class TappedOperator(Operator):
 
     def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
         self.inner.on_timer(domain, timestamp, key)
+
+    def on_timers(self, domain: str, timestamp: int, keys: list[Any]) -> None:
+        self.inner.on_timers(domain, timestamp, keys)
 
     def end_round(self) -> None:
         self.inner.end_round()

@@ -33,6 +33,8 @@ class Firing:
     def __init__(self, *, single: bool):
         self.single = single
         """Whether contents are one value, folded as records came, or a list of records."""
+        self.clears = False
+        """Whether a function wants to know when a window is gone."""
 
     def open(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -73,6 +75,7 @@ class FunctionFiring(Firing):
             self.function, ProcessWindowFunction | ProcessAllWindowFunction
         )
         self._call = _caller(self.function, self._context)
+        self.clears = self._processes and not _clears_nothing(self.function)
         if isinstance(self.function, Function):
             self._lifecycle("open", FunctionRuntimeContext(ctx, keyed=True))
 
@@ -102,12 +105,20 @@ class FunctionFiring(Firing):
         return out
 
     def clear(self, key: Any, window: Any) -> None:
-        if self._processes:
+        if self.clears:
             self._context.at = window
             try:
                 self.function.clear(self._context)
             except Exception as error:
                 raise RecordFailure(error, "clear", f"the window {window}", key) from error
+
+
+def _clears_nothing(function: Any) -> bool:
+    """Whether `clear` is the one that does nothing."""
+    own = type(function).clear
+    return own in (ProcessWindowFunction.clear, ProcessAllWindowFunction.clear) and (
+        "clear" not in vars(function)
+    )
 
 
 def _caller(function: Any, context: WindowContext) -> Callable[..., Iterable[Any] | None]:

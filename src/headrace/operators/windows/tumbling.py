@@ -12,7 +12,7 @@ from operator import length_hint
 from typing import Any
 
 from headrace.core.operator import EVENT_TIME, MAX_TIMESTAMP, MIN_TIMESTAMP, Batch, Context
-from headrace.core.state import ValueState
+from headrace.core.state import ValuesByKey
 from headrace.core.user_code import RecordFailure
 from headrace.core.windows import TimeWindow, missing_timestamp
 from headrace.operators.windows.contents import Aggregating, Folded, something
@@ -29,11 +29,14 @@ class TumblingWindowOperator(WindowOperator):
         super().__init__(*parts, **options)
         self._size = size_ms
         self._offset = offset_ms
+        # With lateness allowed a window is kept when it has fired, and has two timers.
+        self.fires_together = not self.lateness_ms
 
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         assert isinstance(self._kept, Folded)
-        self._values: ValueState[Any] = self._kept.state
+        assert isinstance(self._kept.state, ValuesByKey)
+        self._values: ValuesByKey[Any] = self._kept.state
         assert self.contents.fold is not None
         self._fold = self.contents.fold
         # The user's own method, where `fold` would only turn its arguments round.
@@ -95,21 +98,24 @@ class TumblingWindowOperator(WindowOperator):
         if self.lateness_ms and end + self.lateness_ms < MAX_TIMESTAMP:
             self.ctx.timers.register(EVENT_TIME, end + self.lateness_ms)
 
-    def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
-        if self.lateness_ms:
-            super().on_timer(domain, timestamp, key)
-            return
-        kept = self._values.value()
-        self._values.clear()
-        user_key, window = key
-        self.ctx.scope.key = user_key
-        try:
-            contents = self.contents.result(kept)
-        except Exception as error:
-            told = f"the contents of {window}"
-            raise RecordFailure(error, "get_result", told, user_key) from error
-        if contents is not None:
-            results = self.firing.results(user_key, window, contents)
+    def on_timers(self, domain: str, timestamp: int, keys: list[Any]) -> None:
+        # Again a hot loop: the windows of all keys end at the same time.
+        key_scope, pair_scope = self.ctx.scope, self._pair
+        result_of, results_of = self.contents.result, self.firing.results
+        clear = self.firing.clear if self.firing.clears else None
+        results: list[Any] = []
+        for pair, kept in zip(keys, self._values.take_out(keys), strict=True):
+            key, window = pair
+            key_scope.key, pair_scope.key = key, pair
+            try:
+                contents = result_of(kept)
+            except Exception as error:
+                told = f"the contents of {window}"
+                raise RecordFailure(error, "get_result", told, key) from error
+            if contents is not None:
+                results += results_of(key, window, contents)
+            if clear is not None:
+                clear(key, window)
+        if results:
             self.ctx.emit(results, [timestamp] * len(results))
-        self.firing.clear(user_key, window)
         self.firing.flush()
