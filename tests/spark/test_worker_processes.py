@@ -55,3 +55,14 @@ def test_their_collectors_pass_over_what_stays(
     passes_over = Counter(passes for _, passes in found.elements())
     assert passes_over[True] >= 3, found
     assert all(times <= 2 for (_, passes), times in found.items() if not passes), found
+
+
+@pytest.mark.micro_batch("in real time a task stays in its process")
+@pytest.mark.usefixtures("streaming")
+def test_a_slot_stays_in_its_process(env: StreamExecutionEnvironment, collected: Collect) -> None:
+    """Once all workers that earlier jobs have left have had a turn; then each has its keys."""
+    found = collected(
+        numbers(env, keyed=True, count=40).map(lambda number: (number, number % 2, os.getpid()))
+    )
+    processes = {(key, process) for number, key, process in found if number >= 24}
+    assert len(processes) == 2, sorted(found)

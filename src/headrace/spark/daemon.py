@@ -37,7 +37,10 @@ def preload() -> None:
 
 
 if __name__ == "__main__":
-    from pyspark.daemon import manager
+    from pyspark import daemon
+
+    from headrace.spark.slot_routing import routed
 
     preload()
-    manager()
+    daemon.worker = routed(daemon.worker)  # type: ignore[assignment]  # has other names
+    daemon.manager()

@@ -39,6 +39,7 @@ from headrace.spark.flow.worker import FlowPlan, make_level, read_blobs
 from headrace.spark.garbage import look_at_everything, pass_over_what_stays
 from headrace.spark.runs_at_work import is_over, note_run
 from headrace.spark.shipment import Shipment
+from headrace.spark.slot_routing import keep_slot
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, column, partition
 
 _PATIENCE = 10.0
@@ -269,6 +270,7 @@ def _keep(plan: FlowPlan, id: TaskId, task: FlowTask, kept: _Kept) -> None:
     kept.checkpoint = task.last_checkpoint
     kept.files = task.files
     _KEPT[plan.shipment.run_id, id] = kept
+    keep_slot(partition())
 
 
 def _caught_up(at_work: _AtWork, id: TaskId) -> tuple[_Kept, list[Parcel]]:

@@ -1,0 +1,107 @@
+"""Workers as Spark's daemon forks them, without Spark: what is asked of them, and who answers.
+
+python -m tests.unit.spark.routed_workers <folder>
+
+Each line of standard input is a command, each line of output its answer.
+
+    fork                 a worker; its number
+    send <n> <slot> <s>  a task for a slot over the connection of worker n, which takes s seconds
+    answer <n> <s>       which worker has done it, "gone", or "nothing" within s seconds
+    kill <n>, hang_up <n>, is_alive <n>
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from pathlib import Path
+
+from headrace.spark.slot_routing import Routing, Seats
+
+HEAD = struct.Struct("!iiid")
+"""As Spark's, and how long the task takes."""
+SPARK_PATIENCE = 5
+
+
+def run(routing: Routing, connection: socket.socket) -> int:
+    """What a worker does with a task: here it tells who it is, and keeps the slot."""
+    *_, slot, seconds = HEAD.unpack(connection.recv(HEAD.size, socket.MSG_WAITALL))
+    time.sleep(seconds)
+    if slot < 0:
+        return 1
+    routing.keep(slot)
+    connection.send(struct.pack("!i", os.getpid()))
+    return 0
+
+
+def work(seats: Seats, connection: socket.socket) -> None:
+    routing = Routing(seats)
+    while not routing.serve(connection, True, lambda sock, _: run(routing, sock)):
+        pass
+    os._exit(0)
+
+
+class Spark:
+    """Its side of the connections."""
+
+    def __init__(self, folder: Path):
+        self._seats = Seats(folder)
+        self._pids: list[int] = []
+        self._connections: list[socket.socket] = []
+
+    def fork(self) -> int:
+        own, its = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            for connection in (own, *self._connections):
+                connection.close()
+            work(self._seats, its)
+        its.close()
+        self._pids.append(pid)
+        self._connections.append(own)
+        return len(self._pids) - 1
+
+    def send(self, worker: str, slot: str, seconds: str = "0") -> str:
+        self._connections[int(worker)].sendall(HEAD.pack(-1, 0, int(slot), float(seconds)))
+        return "sent"
+
+    def answer(self, worker: str, seconds: str = str(SPARK_PATIENCE)) -> object:
+        connection = self._connections[int(worker)]
+        if not select.select([connection], [], [], float(seconds))[0]:
+            return "nothing"
+        said = connection.recv(4, socket.MSG_WAITALL)
+        return self._pids.index(struct.unpack("!i", said)[0]) if said else "gone"
+
+    def kill(self, worker: str) -> str:
+        os.kill(self._pids[int(worker)], signal.SIGKILL)
+        os.waitpid(self._pids[int(worker)], 0)
+        return "killed"
+
+    def hang_up(self, worker: str) -> str:
+        self._connections[int(worker)].close()
+        return "hung up"
+
+    def is_alive(self, worker: str) -> bool:
+        deadline = time.monotonic() + SPARK_PATIENCE
+        while time.monotonic() < deadline:
+            with_end, _ = os.waitpid(self._pids[int(worker)], os.WNOHANG)
+            if with_end:
+                return False
+            time.sleep(0.02)
+        return True
+
+
+def main() -> None:
+    spark = Spark(Path(sys.argv[1]))
+    for line in sys.stdin:
+        command, *words = line.split()
+        print(getattr(spark, command)(*words), flush=True)
+
+
+if __name__ == "__main__":
+    main()
