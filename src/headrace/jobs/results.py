@@ -17,11 +17,9 @@ from headrace.jobs.load import OperatorLoad, load_of
 from headrace.jobs.watermarks import OperatorTime, WatermarkBoard
 from headrace.operators.sinks import PrintOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.flow.level import LOAD
+from headrace.runtime.driver_items import COUNTS, LOAD, PROGRESS, REACH, WRITTEN
 from headrace.runtime.flow.load import Spent
 from headrace.runtime.flow.splits import SplitReach
-from headrace.runtime.flow.task import REACH
-from headrace.runtime.level_task import COUNTS, PROGRESS, WRITTEN
 
 Item = tuple[int, int, str, Any]
 CollectListener = Callable[[list[Any]], None]

@@ -22,9 +22,9 @@ from headrace.jobs.lag import SourceLag, flowing_lags, source_lags
 from headrace.jobs.restart import RestartStrategy
 from headrace.jobs.results import JobResults
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.flow.messages import TaskFigures
 from headrace.runtime.flow.task import TASK
-from headrace.spark.batch import DriverItem
 from headrace.spark.failures import from_spark
 from headrace.spark.file_store import FileStore, file_store
 from headrace.spark.flow.attempt import REAL_TIME, Attempt, Job, StreamSettings

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from io import RawIOBase
 
+from headrace.runtime.driver_items import DriverItems
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import Begin, TaskId
 from headrace.runtime.flow.restoring import restore_level
 from headrace.runtime.flow.splits import Splits
-from headrace.runtime.flow.task import DriverItems, FlowTask, Outside
+from headrace.runtime.flow.task import FlowTask, Outside
 
 
 def begin_task(

@@ -20,6 +20,7 @@ from headrace.memory.clock import ManualClock
 from headrace.memory.snapshot import Snapshot
 from headrace.origin import calling_origin
 from headrace.plan.physical import RESTORED_CHECKPOINT, PhysicalPlan
+from headrace.runtime.driver_items import PROGRESS, DriverItem, DriverItems
 from headrace.runtime.envelope import Envelope
 from headrace.runtime.event_time import ANY_SPLIT, Watermarks
 from headrace.runtime.flow.assignment import tasks_of
@@ -27,15 +28,14 @@ from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import (
     Acknowledged,
     Begin,
-    DriverItem,
     Ended,
     Round,
     TaskId,
     TaskPart,
 )
 from headrace.runtime.flow.snapshots import Written
-from headrace.runtime.flow.task import DriverItems, FlowTask
-from headrace.runtime.level_task import PROGRESS, Row
+from headrace.runtime.flow.task import FlowTask
+from headrace.runtime.outbox import Row
 from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
 
 OnItems = Callable[[int, list[DriverItem]], None]
@@ -147,7 +147,7 @@ class MemoryEngine:
         assert source is not None
         batches = list(batch.records.get(source, ()))
         for records in batches:
-            level.begin_split(records.split)  # all are known before the first of them can end
+            level.time.begin_split(records.split)  # all are known before the first of them can end
         for records in batches:
             yield from task.feed(source, _copied(source, records))
         if source in batch.watermarks:

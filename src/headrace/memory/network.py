@@ -15,6 +15,7 @@ from typing import Any
 from headrace.core.source import SplitSpec
 from headrace.memory.begun_task import begin_task
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.driver_items import DriverItems
 from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings
@@ -34,8 +35,8 @@ from headrace.runtime.flow.messages import (
 )
 from headrace.runtime.flow.snapshots import Written
 from headrace.runtime.flow.splits import Splits
-from headrace.runtime.flow.task import DriverItems, FlowTask
-from headrace.runtime.level_task import Row
+from headrace.runtime.flow.task import FlowTask
+from headrace.runtime.outbox import Row
 from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
 
 Event = tuple[str, Any]
@@ -220,7 +221,7 @@ class _Member:
             if isinstance(message, Assign):
                 for known in self._splits.assign(message.splits):
                     self._feed(known)
-                self._task.task.know_splits(any_here=bool(message.splits))
+                self._task.task.time.know_splits(any_here=bool(message.splits))
                 self._network.send(self._id, self._task.end_round())
             elif isinstance(message, NoMoreSplits):
                 self._splits.complete()
@@ -235,7 +236,7 @@ class _Member:
             spec = level.plan.vertices[network.sources[self._id.number][0]].source
             assert isinstance(spec, SplitSpec)
             self._splits = Splits(spec.source)
-            level.awaits_splits = True
+            level.time.awaits_splits = True
         self._task = begin_task(
             self._id, level, begin, self, items, read=network.disk.files.__getitem__,
             tasks_of=Counter(vertex for vertex, _ in network.sources.values()),
@@ -308,5 +309,5 @@ class _Member:
         """Let go of what waits, and move time on."""
         assert self._task is not None
         self._holds_back = False
-        self._task.task.move_time()
+        self._task.task.time.move()
         self._network.send(self._id, self._task.end_round())

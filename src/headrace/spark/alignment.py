@@ -15,8 +15,8 @@ from headrace.core.operator import MAX_TIMESTAMP
 from headrace.core.watermarks import Alignment
 from headrace.operators.timestamps import TimestampsOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.driver_items import PROGRESS
 from headrace.runtime.event_time import Progress, later
-from headrace.runtime.level_task import PROGRESS
 
 Item = tuple[int, int, str, Any]
 

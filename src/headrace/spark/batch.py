@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import reduce
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.envelope import Envelope
 from headrace.spark.fail_fast import run_in_group
 from headrace.spark.inputs import static_input
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import SCHEMA, read_all, run_level
 
-DriverItem = tuple[int, int, str, Any]
 OnResults = Callable[[int, list[DriverItem]], None]
 
 

@@ -17,7 +17,6 @@ from headrace.core.operator import Batch
 from headrace.core.source import FrameSpec
 from headrace.plan.physical import Vertex
 from headrace.runtime.flow.level import FlowingLevel
-from headrace.runtime.level_task import LevelTask
 from headrace.runtime.source_task import decoder
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import reported
@@ -106,7 +105,7 @@ def _records(vertex: Vertex, batches: Iterator[pa.RecordBatch]) -> Iterator[Batc
 
 
 @contextmanager
-def abandoned_on_failure(task: LevelTask) -> Iterator[None]:
+def abandoned_on_failure(task: FlowingLevel) -> Iterator[None]:
     """Close the functions of a task that failed, whatever they say to it."""
     try:
         yield

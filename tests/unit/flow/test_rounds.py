@@ -13,6 +13,7 @@ from headrace.errors import JobFailed
 from headrace.memory.network import Disk, _Checkpoints
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
+from headrace.runtime.driver_items import PROGRESS
 from headrace.runtime.flow.master import Beginning, Surroundings
 from headrace.runtime.flow.messages import (
     Acknowledged,
@@ -26,7 +27,6 @@ from headrace.runtime.flow.messages import (
 )
 from headrace.runtime.flow.round_sources import Portion, SplitRounds
 from headrace.runtime.flow.rounds import Rounds
-from headrace.runtime.level_task import PROGRESS
 from headrace.testing.sources import ScriptedSource
 
 SHORT, LONG = TaskId(0, 0), TaskId(0, 1)

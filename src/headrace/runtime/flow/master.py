@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from headrace.core.crash_points import reach
 from headrace.errors import JobFailed
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.driver_items import NO_VERTEX, WRITTEN, DriverItem
 from headrace.runtime.flow.assignment import assign_sources, tasks_of
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings, Complete, Coordinator
@@ -24,7 +25,6 @@ from headrace.runtime.flow.messages import (
     Completed,
     Declined,
     Drain,
-    DriverItem,
     Ended,
     Hello,
     Ready,
@@ -35,7 +35,6 @@ from headrace.runtime.flow.messages import (
     Trigger,
     WorkedOff,
 )
-from headrace.runtime.level_task import NO_VERTEX, WRITTEN
 
 _LOG = logging.getLogger("headrace")
 

@@ -11,10 +11,8 @@ from typing import Any
 
 from headrace.core.source import Split
 from headrace.runtime.declared_state import Declared
+from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.event_time import Watermarks
-
-DriverItem = tuple[int, int, str, Any]
-"""Vertex, subtask, kind and payload."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -45,6 +45,6 @@ def restore_level(
         given = pickle.loads(begin.taken_over)
         given.apply(level.state, level.subtask, open_saved)
     if begin.state is not None or given is not None:
-        level.restore_clock()
-    level.expect_senders(tasks_of)
+        level.time.restore()
+    level.time.expect_senders(tasks_of)
     return in_flight if given is None else given.in_flight(level, open_saved)

@@ -12,12 +12,12 @@ from typing import Any
 
 from headrace.core.crash_points import reach
 from headrace.errors import JobFailed
+from headrace.runtime.driver_items import PROGRESS
 from headrace.runtime.event_time import Watermarks
 from headrace.runtime.flow.coordinator import CheckpointSettings, Complete
 from headrace.runtime.flow.master import Beginning, Ledger, Surroundings
 from headrace.runtime.flow.messages import Acknowledged, Begin, Ended, Hello, Round, TaskId
 from headrace.runtime.flow.round_sources import Portion, RoundSource
-from headrace.runtime.level_task import PROGRESS
 
 MakeSources = Callable[[Mapping[str, dict[str, Any]]], list[RoundSource]]
 """Makes a job's sources, given their positions by uid and split."""

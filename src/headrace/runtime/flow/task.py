@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from headrace.core.crash_points import reach
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.driver_items import REACH, DriverItem, DriverItems
 from headrace.runtime.envelope import MARK
 from headrace.runtime.flow.intake import Intake, ends
 from headrace.runtime.flow.level import FlowingLevel
@@ -23,7 +24,6 @@ from headrace.runtime.flow.messages import (
     Acknowledged,
     Begin,
     Declined,
-    DriverItem,
     Ended,
     Room,
     SlotFiles,
@@ -39,12 +39,10 @@ from headrace.runtime.flow.pieces import Opened, Pace
 from headrace.runtime.flow.snapshots import COMPACT_AT_LEAST, Snapshots, Written
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.windows import Windows
-from headrace.runtime.level_task import Row
+from headrace.runtime.outbox import Row
 
 _COUNT_EVERY = 1000
 """Milliseconds after which the driver hears what operators have counted."""
-REACH = "reach"
-"""Kind of a driver item that says how far the splits have come that a task reads."""
 TASK = "task"
 """Among the figures of a checkpoint: how the task took part."""
 
@@ -57,27 +55,6 @@ class Outside(Protocol):
 
     def write(self, files: Written, then: Callable[[], None]) -> None:
         """Make files of state durable, meanwhile or at once, and then call."""
-
-
-class DriverItems:
-    """What a task has to say to the driver: at once, or with its next checkpoint."""
-
-    def __init__(self, *, checkpoints: bool = True) -> None:
-        """`checkpoints`: whether there are any before the end."""
-        self._waits = ("commit", "collect") if checkpoints else ("commit",)
-        self._news: list[DriverItem] = []
-        self._kept: list[DriverItem] = []
-
-    def add(self, item: DriverItem) -> None:
-        (self._kept if item[2] in self._waits else self._news).append(item)
-
-    def take_news(self) -> tuple[DriverItem, ...]:
-        news, self._news = self._news, []
-        return tuple(news)
-
-    def take_all(self) -> tuple[DriverItem, ...]:
-        kept, self._kept = self._kept, []
-        return (*kept, *self.take_news())
 
 
 @dataclass
@@ -126,7 +103,8 @@ class FlowTask:
         self.task = task
         self._begin = begin
         self._alignment = begin.alignment
-        if task.takes_broadcasts:
+        if task.place.takes_broadcasts():
+            # Each slot would have another part of them in its state.
             self._alignment = replace(begin.alignment, overtakes_after=None)
         self._outside = outside
         self._items = items
@@ -165,7 +143,7 @@ class FlowTask:
         self.task.keep_parcels_below(self._output.parcel_size)
         if self._round is not None:
             self._intake.over |= self._round.over
-            self.task.begin_round(self._round)
+            self.task.time.begin_round(self._round)
 
     def open(self, in_flight: list[Parcel] | None = None) -> None:
         """State is there: records may come, first those that were on their way."""

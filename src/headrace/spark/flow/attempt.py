@@ -17,10 +17,11 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import CorruptState, HeadraceError, JobFailed
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings
 from headrace.runtime.flow.master import Beginning, Ledger, Surroundings
-from headrace.runtime.flow.messages import DriverItem, Failed, TaskId
+from headrace.runtime.flow.messages import Failed, TaskId
 from headrace.spark.failures import from_spark
 from headrace.spark.flow.channel import HUNG_UP, Server
 from headrace.spark.flow.checkpoint_files import (

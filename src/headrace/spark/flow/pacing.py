@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from headrace.core.operator import Batch
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.task import FlowTask
-from headrace.runtime.level_task import Row
+from headrace.runtime.outbox import Row
 from headrace.spark.worker import wall_clock
 
 _POLL_S = 0.002
@@ -52,7 +52,7 @@ class Waker:
     @property
     def mark_waits(self) -> bool:
         """Whether time should move on, and answers are owed that come before."""
-        may_wait = self._task.task.owes_answers and self._task.task.keeps_time
+        may_wait = self._task.task.owes_answers and self._task.task.time.is_made_here
         return may_wait and time.monotonic() >= self._next_mark
 
     def wait(self) -> float:
@@ -77,7 +77,7 @@ class Waker:
         now = time.monotonic()
         if now >= self._next_mark and not self.mark_waits:
             self._next_mark = now + self._mark
-            self._task.task.move_time()
+            self._task.task.time.move()
             self.wrote()
         timer = self._task.task.next_processing_time()
         if timer is not None and timer <= wall_clock():

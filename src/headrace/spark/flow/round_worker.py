@@ -22,14 +22,15 @@ from headrace.core.crash_points import reach
 from headrace.core.operator import Batch
 from headrace.core.source import FrameSpec, LiveReader, SourceSpec, SplitReader, SplitSpec
 from headrace.errors import JobFailed
+from headrace.runtime.driver_items import DriverItems
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import Begin, Failed, Hello, Leave, Round, SlotFiles, TaskId
 from headrace.runtime.flow.parcels import Parcel
 from headrace.runtime.flow.restoring import restore_level
 from headrace.runtime.flow.snapshots import Written, restore
 from headrace.runtime.flow.splits import read_ranges
-from headrace.runtime.flow.task import DriverItems, FlowTask
-from headrace.runtime.level_task import Row
+from headrace.runtime.flow.task import FlowTask
+from headrace.runtime.outbox import Row
 from headrace.runtime.source_task import decoder
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting, WorkerFailure, reported
@@ -253,7 +254,7 @@ def _open(
     if begin.restored is not None and kept.checkpoint == begin.restored:
         kept.level.complete(begin.restored)
     else:
-        kept.level.say_all_anew()
+        kept.level.time.say_all_anew()
     kept.level.answer_later()
     task = FlowTask(id, kept.level, begin, at_work, kept.items)
     task.open(in_flight)
@@ -299,5 +300,5 @@ def _catch_up(at_work: _AtWork, kept: _Kept) -> bool:
         return False
     with abandoned_on_failure(kept.level):
         restore(kept.level.state, replace(wanted, files=wanted.files[known:]), at_work.state.read)
-        kept.level.restore_clock()
+        kept.level.time.restore()
     return True

@@ -19,6 +19,7 @@ from headrace.plan.physical import Vertex
 from headrace.runtime.flow.admission import Admission, target_seconds
 from headrace.runtime.flow.gate import Pace
 from headrace.runtime.flow.messages import TaskId
+from headrace.runtime.flow.place import source_tasks
 from headrace.runtime.flow.round_sources import LiveRounds, Portion, RoundSource, SplitRounds
 from headrace.runtime.flow.rounds import Rounds
 from headrace.spark.alignment import Aligner
@@ -32,7 +33,7 @@ from headrace.spark.flow.attempt import (
 )
 from headrace.spark.flow.checkpoint_files import STATE
 from headrace.spark.flow.frame_rounds import FrameRounds
-from headrace.spark.flow.lowering import at_slots, lower_levels, source_tasks
+from headrace.spark.flow.lowering import at_slots, lower_levels
 from headrace.spark.flow.round_worker import read_in_round, work_in_round
 from headrace.spark.flow.state_files import mounted_at
 from headrace.spark.flow.worker import FlowPlan

@@ -11,16 +11,18 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.physical import WATERMARK_INTERVAL, PhysicalPlan
+from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.coordinator import TooManyFailures
 from headrace.runtime.flow.master import Master
-from headrace.runtime.flow.messages import DriverItem, Failed, Hold, TaskId, Told
+from headrace.runtime.flow.messages import Failed, Hold, TaskId, Told
+from headrace.runtime.flow.place import source_tasks
 from headrace.spark.alignment import Aligner
 from headrace.spark.failures import from_spark
 from headrace.spark.flow.attempt import FAREWELL, Attempt, Job, explain_loss
 from headrace.spark.flow.checkpoint_files import STATE
 from headrace.spark.flow.clock import clock
-from headrace.spark.flow.lowering import lower_levels, source_tasks
+from headrace.spark.flow.lowering import lower_levels
 from headrace.spark.flow.query import exchanged, start_query
 from headrace.spark.flow.state_files import mounted_at
 from headrace.spark.flow.worker import FlowPlan, read_sources, run_level

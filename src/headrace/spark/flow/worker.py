@@ -23,6 +23,7 @@ import pyarrow as pa
 from headrace.core.crash_points import reach
 from headrace.core.operator import Batch
 from headrace.core.source import SplitSpec
+from headrace.runtime.driver_items import DriverItems
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import (
     Assign,
@@ -42,8 +43,8 @@ from headrace.runtime.flow.parcels import Parcel
 from headrace.runtime.flow.restoring import restore_level
 from headrace.runtime.flow.snapshots import Written
 from headrace.runtime.flow.splits import Splits
-from headrace.runtime.flow.task import DriverItems, FlowTask
-from headrace.runtime.level_task import Row
+from headrace.runtime.flow.task import FlowTask
+from headrace.runtime.outbox import Row
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting, WorkerFailure, reported
 from headrace.spark.flow.channel import Address, Link
@@ -148,7 +149,7 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
             at_work.reporting.speaks_of(source.name, source.uid)
             assert isinstance(source.source, SplitSpec)
             splits = Splits(source.source.source, source.origin)
-            level.awaits_splits = True
+            level.time.awaits_splits = True
             task = at_work.flow_task(id, level, splits=splits)
             with abandoned_on_failure(level):
                 yield from _as_arrow(_read(at_work, task, splits, vertex), task, at_work.link)
@@ -197,7 +198,7 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
 def _feed(task: FlowTask, splits: Splits, vertex: int, batch: Batch) -> Iterator[Row]:
     yield from task.feed(vertex, batch)
     if splits.in_steps:
-        task.task.move_time()
+        task.task.time.move()
         yield from task.end_round()
 
 
@@ -210,7 +211,7 @@ def _obey(order: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[R
         case Assign(splits=assigned):
             for known in splits.assign(assigned):
                 yield from task.feed(vertex, known)
-            task.task.know_splits(any_here=bool(assigned))
+            task.task.time.know_splits(any_here=bool(assigned))
             yield from task.end_round()
         case Hold(splits=waiting):
             splits.hold(waiting)
