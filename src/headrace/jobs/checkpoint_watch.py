@@ -41,20 +41,20 @@ class CheckpointWatch:
         self._in_a_row = 0
         self._lock = threading.Lock()
 
-    def begin(self, batch_id: int) -> None:
-        """A micro-batch begins."""
-        self._history.begin(batch_id)
+    def begin(self, number: int) -> None:
+        """A checkpoint is under way."""
+        self._history.begin(number)
         with self._lock:
-            self._deadlines[batch_id] = self._clock() + self._timeout
+            self._deadlines[number] = self._clock() + self._timeout
 
     def complete(
-        self, batch_id: int, figures: CheckpointFigures | None = None,
+        self, number: int, figures: CheckpointFigures | None = None,
         external_path: str | None = None,
     ) -> None:  # fmt: skip
-        """A micro-batch is done for good."""
+        """A checkpoint is complete."""
         with self._lock:
-            self._deadlines.pop(batch_id, None)
-            if self._history.complete(batch_id, figures, external_path):
+            self._deadlines.pop(number, None)
+            if self._history.complete(number, figures, external_path):
                 self._in_a_row = 0
 
     def _abandon(self, reason: str) -> None:
@@ -65,16 +65,16 @@ class CheckpointWatch:
         with self._lock:
             self._deadlines.clear()
             for entry in self._history.pending():
-                self._history.fail(entry.id - 1, reason)
+                self._history.fail(entry.id, reason)
 
     def check(self) -> None:
         """Give up what is overdue."""
         now = self._clock()
         with self._lock:
-            overdue = [batch for batch, deadline in self._deadlines.items() if now >= deadline]
-            for batch_id in overdue:
-                del self._deadlines[batch_id]
-                self._history.fail(batch_id, f"expired: not done within {self._timeout:g} s")
+            overdue = [number for number, deadline in self._deadlines.items() if now >= deadline]
+            for number in overdue:
+                del self._deadlines[number]
+                self._history.fail(number, f"expired: not done within {self._timeout:g} s")
             self._in_a_row += len(overdue)
             in_a_row = self._in_a_row
             is_enough = bool(overdue) and in_a_row > self._tolerable

@@ -26,7 +26,7 @@ CollectListener = Callable[[list[Any]], None]
 _LOAD_OVER = 0.5
 """Seconds that the load of a task is looked at over, at least."""
 _OUTPUT = ("print", "collect", "commit")
-"""Kinds of items that count only once their micro-batch is checkpointed."""
+"""Kinds of items that count only once their checkpoint is complete."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Counts:
 
 
 class JobResults:
-    """Handles what each finished (micro-)batch brought to the driver."""
+    """Handles what each checkpoint, or a whole batch, brought to the driver."""
 
     def __init__(
         self, plan: PhysicalPlan, on_collect: Mapping[int, CollectListener] | None = None,
@@ -101,7 +101,7 @@ class JobResults:
         )
 
     def begin_anew(self, plan: PhysicalPlan, journal: CommitJournal) -> None:
-        """The job goes on in another run, whose micro-batches and output are numbered anew."""
+        """The job goes on in another run, whose checkpoints and output are numbered anew."""
         self.commits.close()
         self.commits = self._commits(plan, journal)
 
@@ -111,10 +111,10 @@ class JobResults:
             self.gave_records = self.gave_records or uid in self._collected
             self._hand_over[uid](output)
 
-    def handle(self, batch_id: int, items: Iterable[Item]) -> None:
-        """Take in one batch's items, all of them or none."""
+    def handle(self, number: int, items: Iterable[Item]) -> None:
+        """Take in the items of a checkpoint, all of them or none."""
         committables = self._taken(items)
-        self.commits.note(batch_id, committables)
+        self.commits.note(number, committables)
         self.batches += 1
 
     def _taken(self, items: Iterable[Item]) -> Committables:

@@ -62,7 +62,7 @@ class Records:
     """Where savepoints go that are not told where to go."""
     status: JobStatus = JobStatus.RUNNING
     figures: dict[int, list[Any]] = field(default_factory=dict)
-    """What slots wrote of their state, by micro-batches that are not committed yet."""
+    """What slots wrote of their state, by checkpoints that are not complete yet."""
 
 
 @dataclass(frozen=True)
@@ -177,28 +177,28 @@ class StreamJob:
 
     # What the stream tells.
 
-    def begun(self, batch_id: int) -> None:
-        self._watch.begin(batch_id)
+    def begun(self, number: int) -> None:
+        self._watch.begin(number)
 
-    def arrived(self, batch_id: int, items: list[DriverItem]) -> None:
-        self._results.handle(batch_id, items)
-        written = self._records.figures[batch_id] = self._results.take_written()
+    def arrived(self, number: int, items: list[DriverItem]) -> None:
+        self._results.handle(number, items)
+        written = self._records.figures[number] = self._results.take_written()
         if any(figures["union"] for figures in written):
-            # Before the batch is committed: a job that dies right after it must know.
+            # Before the checkpoint is complete: a job that dies right after it must know.
             deal_out_on_resume(self._folder)
 
     def told(self, items: list[DriverItem]) -> None:
         self._results.show(items)
 
-    def committed(self, batch_id: int) -> None:
-        self._results.commits.commit_upto(batch_id)
-        written = self._records.figures.pop(batch_id, [])
-        self._watch.complete(batch_id, _figures(written), self._folder.run.uri)
-        reach("cleanup.before", batch_id)
+    def committed(self, number: int) -> None:
+        self._results.commits.commit_upto(number)
+        written = self._records.figures.pop(number, [])
+        self._watch.complete(number, _figures(written), self._folder.run.uri)
+        reach("cleanup.before", number)
         if self._folder.lasting and not self._cleaned_up:
             remove_earlier_runs(self._folder)
             self._cleaned_up = True
-        reach("cleanup.after", batch_id)
+        reach("cleanup.after", number)
 
     def idle(self) -> None:
         self._results.commits.tick()
