@@ -87,21 +87,21 @@ class TestGivenUp:
 
     def test_more_in_a_row_than_tolerated(self):
         coordinator = ready(tolerable_failures=1)
-        coordinator.decline(coordinator.trigger(1.0), 1.0)
+        coordinator.decline(coordinator.trigger(1.0), "was given up")
         with pytest.raises(TooManyFailures):
-            coordinator.decline(coordinator.trigger(2.0), 2.0)
+            coordinator.decline(coordinator.trigger(2.0), "was given up")
 
     def test_a_complete_one_in_between(self):
         coordinator = ready(tolerable_failures=1)
-        coordinator.decline(coordinator.trigger(1.0), 1.0)
+        coordinator.decline(coordinator.trigger(1.0), "was given up")
         complete(coordinator, coordinator.trigger(2.0), 2.0)
-        coordinator.decline(coordinator.trigger(3.0), 3.0)
+        coordinator.decline(coordinator.trigger(3.0), "was given up")
 
     def test_what_it_had_prepared_counts_with_the_next(self):
         coordinator = ready(tolerable_failures=1)
         lost = coordinator.trigger(1.0)
         coordinator.acknowledge(SLOT, lost, said("before"), 1.0)
-        coordinator.decline(lost, 1.0)
+        coordinator.decline(lost, "was given up")
         coordinator.acknowledge(SOURCE, lost, said("late"), 1.1)
         number = coordinator.trigger(2.0)
         coordinator.acknowledge(SOURCE, number, DONE, 2.0)

@@ -44,7 +44,6 @@ class Complete:
     """A checkpoint of which all parts are durable."""
 
     number: int
-    begun: float
     parts: dict[TaskId, TaskPart]
     unclaimed: dict[int, dict[TaskId, TaskPart]]
     """Parts of checkpoints before it that came to nothing: what was prepared for them counts with
@@ -189,7 +188,7 @@ class Coordinator:
         self._failures = 0
         unclaimed = {n: self._unclaimed.pop(n) for n in sorted(self._unclaimed)
                      if n < pending.number}  # fmt: skip
-        return Complete(pending.number, pending.begun, self._claim(pending), unclaimed)
+        return Complete(pending.number, self._claim(pending), unclaimed)
 
     def _claim(self, pending: Pending) -> dict[TaskId, TaskPart]:
         """The parts of a checkpoint; what ended tasks had to say only if nobody has heard it."""
@@ -203,7 +202,7 @@ class Coordinator:
         self._unclaimed.setdefault(pending.number, {}).update(own)
         del self._pending[pending.number]
 
-    def decline(self, number: int, now: float, reason: str = "was given up") -> bool:
+    def decline(self, number: int, reason: str) -> bool:
         """A checkpoint comes to nothing; says whether it was under way."""
         pending = self._pending.get(number)
         if pending is None:
@@ -217,8 +216,7 @@ class Coordinator:
         limit = self._settings.timeout / 1000
         late = [number for number, pending in self._pending.items() if now - pending.begun >= limit]
         for number in late:
-            self._set_aside(self._pending[number])
-            self._count_failure(f"took longer than {limit:g} s")
+            self.decline(number, f"took longer than {limit:g} s")
         return late
 
     def _count_failure(self, reason: str) -> None:

@@ -134,10 +134,10 @@ class FlowingLevel:
 
     # Records.
 
-    def feed(self, vertex: int, batch: Batch, side: int = 0) -> Iterator[Row]:
-        """Hand records to an operator; yields output that is ready to go."""
+    def feed(self, vertex: int, batch: Batch) -> Iterator[Row]:
+        """Hand over records of a source; yields output that is ready to go."""
         self.time.begin_split(batch.split)
-        self.tasks[vertex].receive(side, batch)
+        self.tasks[vertex].receive(0, batch)
         if batch.ends_split:
             self.time.end_split(batch.split)
         yield from self._outbox.take_full()

@@ -165,7 +165,7 @@ class Ledger:
                 if complete is not None:
                     self._complete(complete)
             case Declined(checkpoint=number, reason=reason):
-                if self.coordinator.decline(number, now, reason):
+                if self.coordinator.decline(number, reason):
                     _LOG.warning("checkpoint %d came to nothing: %s", number, reason)
             case Ended(part=part, figures=figures):
                 part = _with_figures(task, part, figures)
