@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from io import RawIOBase
 
 from headrace.runtime.driver_items import DriverItems
@@ -15,15 +15,12 @@ from headrace.runtime.flow.task import FlowTask, Outside
 
 def begin_task(
     id: TaskId, level: FlowingLevel, begin: Begin, outside: Outside, items: DriverItems, *,
-    read: Callable[[str], bytes], tasks_of: Mapping[int, int], splits: Splits | None = None,
+    read: Callable[[str], bytes], splits: Splits | None = None,
 ) -> FlowTask:  # fmt: skip
-    """Open a task's operators and give it its state back.
-
-    `read` gives the content of a file; `tasks_of`: by source, how many tasks read it.
-    """
+    """Open a task's operators and give it its state back; `read` gives the content of a file."""
     level.open()
     task = FlowTask(id, level, begin, outside, items, splits=splits)
-    task.open(restore_level(level, begin, tasks_of, read, _open_nothing))
+    task.open(restore_level(level, begin, read, _open_nothing))
     return task
 
 

@@ -97,10 +97,7 @@ class MemoryEngine:
                 0, self.batches + 1, self._kept.slots.get(id), number,
                 round=Round(times=self._times_at(level), reads_all=True),
             )  # fmt: skip
-            tasks[id] = begin_task(
-                id, level, begin, self, items, read=self._kept.files.__getitem__,
-                tasks_of=dict.fromkeys(sources, 1),
-            )  # fmt: skip
+            tasks[id] = begin_task(id, level, begin, self, items, read=self._kept.files.__getitem__)
         return tasks
 
     def _times_at(self, level: FlowingLevel) -> Watermarks:

@@ -7,7 +7,7 @@ happens next, so that every order of events can be tried, and crashes between an
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +33,7 @@ from headrace.runtime.flow.messages import (
     TaskId,
     Trigger,
 )
+from headrace.runtime.flow.place import source_tasks
 from headrace.runtime.flow.snapshots import Written
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.task import FlowTask
@@ -100,9 +101,7 @@ class Network:
         self._members: dict[TaskId, _Member] = {}
         self._said: dict[TaskId, deque[Any]] = {}
         self._parcels: dict[tuple[TaskId, TaskId], deque[bytes]] = {}
-        sources = [(vertex.id, number) for vertex in plan.sources
-                   for number in range(vertex.parallelism)]  # fmt: skip
-        self.sources = dict(enumerate(sources))
+        self.sources = source_tasks(plan)
         self.master = Master(
             Beginning(plan, disk.attempts, disk.last(), begun_with),
             Surroundings(_Checkpoints(disk), listener, self._tell),
@@ -239,7 +238,6 @@ class _Member:
             level.time.awaits_splits = True
         self._task = begin_task(
             self._id, level, begin, self, items, read=network.disk.files.__getitem__,
-            tasks_of=Counter(vertex for vertex, _ in network.sources.values()),
             splits=self._splits,
         )  # fmt: skip
         self.send(Ready(self._id, level.has_union_state))

@@ -22,14 +22,15 @@ import pyarrow as pa
 from headrace.core.source import LiveReader, SplitSpec
 from headrace.memory.network import Disk, _Checkpoints
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.flow.assignment import tasks_by_source
 from headrace.runtime.flow.master import Beginning, Listener, Savepoint, Surroundings
 from headrace.runtime.flow.messages import Begin, Hello, TaskId
+from headrace.runtime.flow.place import source_tasks
 from headrace.runtime.flow.round_sources import LiveRounds, Portion, RoundSource, SplitRounds
 from headrace.runtime.flow.rounds import Rounds
 from headrace.spark.failures import Reporting
 from headrace.spark.flow import round_worker
 from headrace.spark.flow.channel import Address
-from headrace.spark.flow.lowering import source_tasks
 from headrace.spark.flow.worker import FlowPlan
 from headrace.spark.shipment import pack
 
@@ -90,12 +91,9 @@ class RoundNetwork:
 
     def _make_sources(self, saved: Mapping[str, dict[str, Any]]) -> list[RoundSource]:
         found: list[RoundSource] = []
-        first = 0
-        for vertex in self.plan.sources:
+        for vertex, tasks in tasks_by_source(self.plan):
             assert isinstance(vertex.source, SplitSpec)
             source = vertex.source.source
-            tasks = [TaskId(0, first + number) for number in range(vertex.parallelism)]
-            first += vertex.parallelism
             live = isinstance(source.create_reader(), LiveReader)
             make = LiveRounds if live else SplitRounds
             found.append(make(vertex, tasks, source, saved.get(vertex.uid, {})))

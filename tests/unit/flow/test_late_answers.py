@@ -66,7 +66,7 @@ class Task:
         physical = plan(Graph("job", {node.id: node for node in nodes}, 1, 128, batch=False))
         self.level = FlowingLevel(physical, 1, 0, lambda: 0, tell=lambda item: None)
         self.level.open()
-        self.level.time.expect_senders({1: 1})
+        self.level.time.expect_senders()
         self.flow = FlowTask(TaskId(1, 0), self.level, Begin(0, 1), self, DriverItems())  # type: ignore[arg-type]
         self.woken = threading.Event()
         self.level.answer_later(self.woken.set)

@@ -196,10 +196,9 @@ class LevelTime:
 
     # What others say of it.
 
-    def expect_senders(self, tasks_of: Mapping[int, int]) -> None:
-        """Nobody's time moves on before all have reported who will; `tasks_of`: by source, how
-        many tasks read it."""
-        self.heard.expect_only(self._place.senders(tasks_of))
+    def expect_senders(self) -> None:
+        """Nobody's time moves on before all have reported who will."""
+        self.heard.expect_only(self._place.senders())
 
     def hear(self, news: Watermarks) -> None:
         """A mark has come between records: move time on, and pass it on."""

@@ -16,7 +16,7 @@ from headrace.core.crash_points import reach
 from headrace.errors import JobFailed
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.driver_items import NO_VERTEX, WRITTEN, DriverItem
-from headrace.runtime.flow.assignment import assign_sources, tasks_of
+from headrace.runtime.flow.assignment import Assignment, tasks_by_source, tasks_of
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings, Complete, Coordinator
 from headrace.runtime.flow.messages import (
@@ -213,7 +213,7 @@ class Master(Ledger):
         self._alignment = settings.alignment
         self._has_union_state = False
         self._begun_at = self._saved_positions()
-        self._sources = assign_sources(begins.plan)
+        self._sources = [Assignment(*each) for each in tasks_by_source(begins.plan)]
 
     def discover(self) -> None:
         """Look for splits that nobody reads yet."""

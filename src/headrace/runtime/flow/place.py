@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headrace.core.exchange import Broadcast
@@ -57,22 +57,20 @@ class Place:
             for edge in vertex.edges
         )
 
-    def senders(self, tasks_of: Mapping[int, int]) -> dict[int, list[str]]:
-        """By origin before this level, the channels by which it hears of that; `tasks_of`: by
-        source, how many tasks read it."""
+    def senders(self) -> dict[int, list[str]]:
+        """By origin before this level, the channels by which it hears of that."""
         return {
-            origin.id: self._senders(origin, tasks_of)
+            origin.id: self._senders(origin)
             for origin in origins(self.plan)
             if origin.level < self.level
         }
 
-    def _senders(self, origin: Vertex, tasks_of: Mapping[int, int]) -> list[str]:
+    def _senders(self, origin: Vertex) -> list[str]:
         if origin.level == 0 and self.level == 1:
             return [
                 _source_channel(source, number)
-                for source, count in tasks_of.items()
+                for source, number in source_tasks(self.plan)
                 if origin in fed_by(self.plan, source)
-                for number in range(count)
             ]
         senders = self.plan.parallelism
         if origin.level == self.level - 1:

@@ -284,9 +284,7 @@ def _caught_up(at_work: _AtWork, id: TaskId) -> tuple[_Kept, list[Parcel]]:
     items = DriverItems()
     kept = _Kept(make_level(plan, id.level, id.number, items), items, begin.attempt)
     with abandoned_on_failure(kept.level):
-        in_flight = restore_level(
-            kept.level, begin, plan.tasks_of, at_work.state.read, at_work.files.open_saved
-        )
+        in_flight = restore_level(kept.level, begin, at_work.state.read, at_work.files.open_saved)
     return kept, in_flight
 
 

@@ -82,14 +82,6 @@ class FlowPlan:
     checkpoints: bool
     """Whether there are any before the end."""
 
-    @property
-    def tasks_of(self) -> dict[int, int]:
-        """How many tasks read each source."""
-        counts: dict[int, int] = {}
-        for vertex, _ in self.sources:
-            counts[vertex] = counts.get(vertex, 0) + 1
-        return counts
-
 
 class _Outside:
     """A task's way to the driver and to the files of its state."""
@@ -232,9 +224,8 @@ def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
             level = make_level(plan, level_number, id.number, at_work.items)
             with abandoned_on_failure(level):
                 in_flight = restore_level(
-                    level, at_work.begin, plan.tasks_of, at_work.state.read,
-                    at_work.files.open_saved,
-                )  # fmt: skip
+                    level, at_work.begin, at_work.state.read, at_work.files.open_saved
+                )
                 task = at_work.flow_task(id, level, in_flight=in_flight)
                 yield from _as_arrow(_flow(at_work, task), task, at_work.link)
 
