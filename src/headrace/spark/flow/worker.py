@@ -332,22 +332,35 @@ def _leave(task: FlowTask, link: Link) -> None:
 def _begun(plan: FlowPlan, id: TaskId, rows: Iterator[pa.RecordBatch]) -> Iterator[_AtWork]:
     """Connect with the driver, hear what to begin with, and read what comes in."""
     inbox: Inbox = queue.SimpleQueue()
-    link = Link(plan.address, Hello(id, os.getpid()), inbox.put)
+    with connected(plan, id, inbox.put, Link.leave_with_others) as (link, reporting, files):
+        begin = inbox.get()
+        threading.Thread(
+            target=_drain, args=(rows, inbox, link), daemon=True, name="headrace-rows"
+        ).start()
+        yield _AtWork(plan, link, inbox, begin, reporting, files)
+
+
+class InputFailed(Exception):
+    """Spark could not read what it was to hand over, and says itself why."""
+
+
+@contextmanager
+def connected(
+    plan: FlowPlan, id: TaskId, put: Callable[[Any], None], leave: Callable[[Link], None]
+) -> Iterator[tuple[Link, Reporting, DriverFiles]]:
+    """Connect with the driver, which hears why the task fails; `leave`: how to end the process."""
+    link = Link(plan.address, Hello(id, os.getpid()), put)
     try:
         with reported() as reporting, closing(DriverFiles(plan.address)) as files:
-            begin = inbox.get()
-            threading.Thread(
-                target=_drain, args=(rows, inbox, link), daemon=True, name="headrace-rows"
-            ).start()
-            yield _AtWork(plan, link, inbox, begin, reporting, files)
-    except GeneratorExit:
+            yield link, reporting, files
+    except (GeneratorExit, InputFailed):
         raise
     except BaseException as error:
         link.send(Failed(id, str(error) if isinstance(error, WorkerFailure) else repr(error)))
-        # The driver ends all tasks at once: were Spark to hear of it first, it would hang up on
-        # the others while they write, and they would complain.
+        # The driver ends all tasks: were Spark to hear of it first, it would hang up on others
+        # while they write, or begin this one again.
         if link.over.wait(_PATIENCE):
-            link.leave_with_others()
+            leave(link)
         raise
     finally:
         link.close()
