@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -90,6 +91,19 @@ class CheckpointHistory:
             self._latest["failed"] = failed
             self._counts = replace(self._counts, failed=self._counts.failed + 1)
         return True
+
+    @contextmanager
+    def of_attempt(self) -> Iterator[None]:
+        """Inside, an attempt runs; what it has not completed by its end has failed."""
+        reason = "the job ended before"
+        try:
+            yield
+        except BaseException as error:
+            reason = "the job failed: " + str(error).partition("\n")[0]
+            raise
+        finally:
+            for entry in self.pending():
+                self.fail(entry.id, reason)
 
     def add_savepoint(
         self, number: int, external_path: str, trigger_ms: int,

@@ -50,8 +50,6 @@ class JobSettings:
     as_stream: bool = False
     """Run as a stream even if every source is bounded."""
     checkpointing: bool = False
-    checkpoint_timeout_ms: int | None = None
-    tolerable_checkpoint_failures: int = 0
     retention: Retention = Retention.KEEP
     """What becomes of the job's checkpoints when it ends."""
     configuration: Configuration = field(default_factory=Configuration)
@@ -110,8 +108,6 @@ def records_of(plan: PhysicalPlan, settings: JobSettings) -> Records:
         restart_strategy(configuration, settings.checkpointing),
         ExceptionHistory.configured(configuration),
         CheckpointHistory.configured(configuration, parallelism),
-        settings.checkpoint_timeout_ms,
-        settings.tolerable_checkpoint_failures,
         savepoint_directory(configuration),
     )
 

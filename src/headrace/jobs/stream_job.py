@@ -14,7 +14,6 @@ from headrace.core.crash_points import reach
 from headrace.core.job_status import JobStatus
 from headrace.errors import InvalidArgument, JobFailed, Unsupported
 from headrace.jobs.checkpoint_entry import CheckpointFigures, OperatorFigures
-from headrace.jobs.checkpoint_watch import CheckpointWatch
 from headrace.jobs.checkpoints import CheckpointHistory
 from headrace.jobs.failover import ExceptionHistory, run_with_restarts
 from headrace.jobs.journal import CommitJournal
@@ -55,9 +54,6 @@ class Records:
     strategy: RestartStrategy
     exceptions: ExceptionHistory
     checkpoints: CheckpointHistory
-    timeout_ms: int | None = None
-    """How long a checkpoint may take; None: as long as it likes."""
-    tolerable_failures: int = 0
     savepoint_directory: str | None = None
     """Where savepoints go that are not told where to go."""
     status: JobStatus = JobStatus.RUNNING
@@ -95,9 +91,6 @@ class StreamJob:
         self._over = threading.Event()
         self._saving = threading.Lock()
         self._cleaned_up = False
-        self._watch = CheckpointWatch(
-            records.checkpoints, records.timeout_ms, records.tolerable_failures, self._give_up
-        )
 
     def run(self) -> None:
         """Run it, again after failures as the restart strategy says."""
@@ -172,13 +165,16 @@ class StreamJob:
         self._begun.set()
         if self._stopped.is_set():
             return
-        with self._watch.running():
+        with self._records.checkpoints.of_attempt():
             attempt.run()
 
     # What the stream tells.
 
     def begun(self, number: int) -> None:
-        self._watch.begin(number)
+        self._records.checkpoints.begin(number)
+
+    def failed(self, number: int, reason: str) -> None:
+        self._records.checkpoints.fail(number, reason)
 
     def arrived(self, number: int, items: list[DriverItem]) -> None:
         self._results.handle(number, items)
@@ -193,7 +189,7 @@ class StreamJob:
     def committed(self, number: int) -> None:
         self._results.commits.commit_upto(number)
         written = self._records.figures.pop(number, [])
-        self._watch.complete(number, _figures(written), self._folder.run.uri)
+        self._records.checkpoints.complete(number, _figures(written), self._folder.run.uri)
         reach("cleanup.before", number)
         if self._folder.lasting and not self._cleaned_up:
             remove_earlier_runs(self._folder)
@@ -202,10 +198,6 @@ class StreamJob:
 
     def idle(self) -> None:
         self._results.commits.tick()
-
-    def _give_up(self, error: JobFailed) -> None:
-        if self._attempt is not None:
-            self._attempt.fail(error)
 
     # What others ask for.
 

@@ -23,6 +23,7 @@ from headrace.core.source import LiveReader, SplitSpec
 from headrace.memory.network import Disk, _Checkpoints
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.flow.assignment import tasks_by_source
+from headrace.runtime.flow.coordinator import CheckpointSettings
 from headrace.runtime.flow.master import Beginning, Listener, Savepoint, Surroundings
 from headrace.runtime.flow.messages import Begin, Hello, TaskId
 from headrace.runtime.flow.place import source_tasks
@@ -76,6 +77,7 @@ class RoundNetwork:
         self.rounds = Rounds(
             Beginning(plan, disk.attempts, disk.last(), begun_with),
             Surroundings(_Checkpoints(disk), listener, self._tell),
+            CheckpointSettings(),
             self._make_sources,
         )
         self._has_begun = False
@@ -285,6 +287,9 @@ class Printed:
         self._lines: list[str] = []
 
     def begun(self, number: int) -> None:
+        """Nobody has to know."""
+
+    def failed(self, number: int, reason: str) -> None:
         """Nobody has to know."""
 
     def told(self, items: list[Any]) -> None:

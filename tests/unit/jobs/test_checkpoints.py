@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import statistics
-import threading
 from typing import Any
 
 import pytest
@@ -13,17 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.config import Configuration
-from headrace.errors import InvalidArgument, JobFailed
 from headrace.jobs.checkpoint_entry import CheckpointFigures, CheckpointStatus, OperatorFigures
 from headrace.jobs.checkpoint_summary import Summary
-from headrace.jobs.checkpoint_watch import CheckpointWatch
 from headrace.jobs.checkpoints import CheckpointHistory
-from headrace.jobs.recovery_settings import (
-    RecoverySettings,
-    recovery_settings,
-    retained_checkpoints,
-    savepoint_directory,
-)
 
 
 class Clock:
@@ -220,153 +211,25 @@ def test_summary(values: list[int]) -> None:
     assert summary.quantile(0.95) == pytest.approx(min(cuts[18], max(values)))
 
 
-class Watched:
-    """A watch whose clock the test moves, and what it asked for."""
-
-    def __init__(self, tolerable: int, clock: Clock) -> None:
-        self.clock = clock
-        self.history = CheckpointHistory(wall_clock=clock)
-        self.given_up: list[JobFailed] = []
-        self.watch = CheckpointWatch(
-            self.history, 10_000, tolerable, self.given_up.append, clock=clock
-        )
-
-    def overdue(self, number: int) -> None:
-        self.watch.begin(number)
-        self.clock.now += 10
-        self.watch.check()
-
-    def in_time(self, number: int) -> None:
-        self.watch.begin(number)
-        self.clock.now += 9.5
-        self.watch.check()
-        self.watch.complete(number, FIGURES)
-
-
-def test_overdue_checkpoint_fails_the_job(clock: Clock) -> None:
-    watched = Watched(tolerable=0, clock=clock)
-    watched.in_time(0)
-    assert watched.given_up == []
-    watched.overdue(1)
-    (error,) = watched.given_up
-    assert error.message.startswith("a checkpoint took longer than 10 s")
-    assert "execution.checkpointing.timeout" in str(error)
-    failed = watched.history.latest("failed")
-    assert failed is not None
-    assert failed.failure == "expired: not done within 10 s"
-    watched.watch.check()
-    assert len(watched.given_up) == 1
-
-
-def test_tolerated_failures_count_in_a_row(clock: Clock) -> None:
-    watched = Watched(tolerable=2, clock=clock)
-    for number in (0, 1):
-        watched.overdue(number)
-    watched.in_time(2)
-    for number in (3, 4):
-        watched.overdue(number)
-    assert watched.given_up == []
-    watched.overdue(5)
-    assert len(watched.given_up) == 1
-    watched.overdue(6)  # the next attempt begins to count anew
-    assert len(watched.given_up) == 1
-
-
-def test_late_completion_does_not_count(clock: Clock) -> None:
-    watched = Watched(tolerable=1, clock=clock)
-    for number in (0, 1):
-        watched.overdue(number)
-        watched.watch.complete(number, FIGURES)
-    assert len(watched.given_up) == 1
-    assert watched.history.counts().failed == 2
-
-
-def test_failed_attempt_fails_its_checkpoint(clock: Clock) -> None:
-    watched = Watched(tolerable=0, clock=clock)
-
+def test_failed_attempt_fails_its_checkpoint(history: CheckpointHistory) -> None:
     def attempt() -> None:
-        with watched.watch.running():
-            watched.in_time(0)
-            watched.watch.begin(1)
+        with history.of_attempt():
+            history.begin(1)
+            history.complete(1, FIGURES)
+            history.begin(2)
             raise OSError("disk full\nmore")
 
     with pytest.raises(OSError, match="disk full"):
         attempt()
-    failed = watched.history.latest("failed")
+    failed = history.latest("failed")
     assert failed is not None
-    assert (failed.id, failed.failure) == (1, "the job failed: disk full")
-    clock.now += 100
-    watched.watch.check()
-    assert watched.given_up == []
-    assert watched.history.counts().in_progress == 0
+    assert (failed.id, failed.failure) == (2, "the job failed: disk full")
+    assert history.counts().in_progress == 0
 
 
-def test_stopped_attempt_leaves_nothing_in_progress(clock: Clock) -> None:
-    watched = Watched(tolerable=0, clock=clock)
-    with watched.watch.running():
-        watched.watch.begin(0)
-    failed = watched.history.latest("failed")
+def test_stopped_attempt_leaves_nothing_in_progress(history: CheckpointHistory) -> None:
+    with history.of_attempt():
+        history.begin(1)
+    failed = history.latest("failed")
     assert failed is not None
     assert failed.failure == "the job ended before"
-
-
-def test_without_a_timeout_nothing_is_overdue(history: CheckpointHistory, clock: Clock) -> None:
-    watch = CheckpointWatch(history, None, 0, lambda error: pytest.fail(str(error)), clock=clock)
-    watch.begin(0)
-    clock.now += 1e9
-    watch.check()
-    watch.complete(0)
-    assert history.counts().completed == 1
-
-
-def test_watch_looks_by_itself() -> None:
-    history = CheckpointHistory()
-    given_up = threading.Event()
-    watch = CheckpointWatch(history, 20, 0, lambda error: given_up.set())
-    with watch.running():
-        watch.begin(0)
-        assert given_up.wait(30)
-    assert history.counts().failed == 1
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({}, RecoverySettings(None, False)),
-        ({"execution.state-recovery.path": "/s/1"}, RecoverySettings("/s/1", False)),
-        ({"execution.savepoint.path": "/s/2"}, RecoverySettings("/s/2", False)),
-        (
-            {"execution.savepoint.path": "/old", "execution.state-recovery.path": "/new"},
-            RecoverySettings("/new", False),
-        ),
-        (
-            {
-                "execution.state-recovery.path": "/s",
-                "execution.state-recovery.ignore-unclaimed-state": "true",
-            },
-            RecoverySettings("/s", True),
-        ),
-        ({"execution.savepoint.ignore-unclaimed-state": "true"}, RecoverySettings(None, True)),
-    ],
-)
-def test_recovery_settings(settings: dict[str, str], expected: RecoverySettings) -> None:
-    assert recovery_settings(Configuration.from_dict(settings)) == expected
-
-
-def test_savepoint_directory_and_retained_checkpoints() -> None:
-    unset = Configuration()
-    assert savepoint_directory(unset) is None
-    assert retained_checkpoints(unset) == 1
-    older = Configuration.from_dict(
-        {"state.savepoints.dir": "/s", "state.checkpoints.num-retained": "3"}
-    )
-    assert savepoint_directory(older) == "/s"
-    assert retained_checkpoints(older) == 3
-    newer = Configuration(older)
-    newer.set_string("execution.checkpointing.savepoint-dir", "/n")
-    newer.set_integer("execution.checkpointing.num-retained", 5)
-    assert savepoint_directory(newer) == "/n"
-    assert retained_checkpoints(newer) == 5
-    newer.set_integer("execution.checkpointing.num-retained", 0)
-    with pytest.raises(InvalidArgument, match="at least one"):
-        retained_checkpoints(newer)

@@ -50,10 +50,6 @@ class Complete:
     this one."""
 
 
-class TooManyFailures(Exception):
-    """More checkpoints failed in a row than the job tolerates."""
-
-
 class Coordinator:
     """All checkpoints of one attempt at running a job."""
 
@@ -70,7 +66,6 @@ class Coordinator:
         self._ready: set[TaskId] = set()
         self._last_begun: float | None = None
         self._last_completed: float | None = None
-        self._failures = 0
         self._stops = False
 
     @property
@@ -185,7 +180,6 @@ class Coordinator:
             self._set_aside(self._pending[number])  # subsumed
         del self._pending[pending.number]
         self._last_completed = now
-        self._failures = 0
         unclaimed = {n: self._unclaimed.pop(n) for n in sorted(self._unclaimed)
                      if n < pending.number}  # fmt: skip
         return Complete(pending.number, self._claim(pending), unclaimed)
@@ -202,28 +196,14 @@ class Coordinator:
         self._unclaimed.setdefault(pending.number, {}).update(own)
         del self._pending[pending.number]
 
-    def decline(self, number: int, reason: str) -> bool:
+    def decline(self, number: int) -> bool:
         """A checkpoint comes to nothing; says whether it was under way."""
         pending = self._pending.get(number)
-        if pending is None:
-            return False
-        self._set_aside(pending)
-        self._count_failure(reason)
-        return True
+        if pending is not None:
+            self._set_aside(pending)
+        return pending is not None
 
-    def expire(self, now: float) -> list[int]:
-        """Give up what takes too long."""
+    def overdue(self, now: float) -> list[int]:
+        """Those that have been under way for too long."""
         limit = self._settings.timeout / 1000
-        late = [number for number, pending in self._pending.items() if now - pending.begun >= limit]
-        for number in late:
-            self.decline(number, f"took longer than {limit:g} s")
-        return late
-
-    def _count_failure(self, reason: str) -> None:
-        self._failures += 1
-        tolerable = self._settings.tolerable_failures
-        if self._failures > tolerable:
-            what = "a checkpoint"
-            if self._failures > 1:
-                what = f"{self._failures} checkpoints in a row have failed: the last one"
-            raise TooManyFailures(f"{what} {reason}, and {tolerable} are tolerated")
+        return [n for n, pending in self._pending.items() if now - pending.begun >= limit]

@@ -27,8 +27,11 @@ _NOTHING = Portion()
 class Rounds(Ledger):
     """One attempt at running a job in rounds."""
 
-    def __init__(self, begins: Beginning, around: Surroundings, make_sources: MakeSources):
-        super().__init__(begins, around, CheckpointSettings())
+    def __init__(
+        self, begins: Beginning, around: Surroundings, settings: CheckpointSettings,
+        make_sources: MakeSources,
+    ):  # fmt: skip
+        super().__init__(begins, around, settings)
         self.sources = make_sources(self._saved_positions())
         self.wake_at: int | None = None
         """When a round is due even if no source has anything new."""
@@ -73,6 +76,14 @@ class Rounds(Ledger):
         self._listener.begun(self._number)
         reach("checkpoint-triggered", self._number)
         return self._number
+
+    def look_at_clock(self, now: float) -> None:
+        """A round that takes too long goes on, and what it commits counts; its checkpoint has
+        failed all the same, so that a job which is always too slow fails in the end."""
+        if self._settings.interval is not None:
+            for number in self.coordinator.overdue(now):
+                if number not in self._failed:
+                    self._fail(number, self._too_long)
 
     def take_in(self, task: TaskId, message: Any, now: float) -> None:
         """What a task says."""

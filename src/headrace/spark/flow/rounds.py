@@ -60,7 +60,9 @@ class RoundRun(Attempt):
         plan, settings = job.plan, job.settings
         self._group = f"{job.shipment.run_id}-{self.number}"
         self._pace = Pace(0 if plan.bounded else settings.interval_ms)
-        self.ledger = Rounds(self.beginning(), self.surroundings(), self._make_sources)
+        self.ledger = Rounds(
+            self.beginning(), self.surroundings(), settings.checkpoints, self._make_sources
+        )
         target = target_seconds(settings.target_batch_ms, settings.interval_ms, plan.bounded)
         counted = [source.vertex.id for source in self.ledger.sources if source.counts_records]
         self.admission = Admission(counted, target, settings.max_records_per_batch)
@@ -187,6 +189,7 @@ class RoundRun(Attempt):
             try:
                 task, message = self._inbox.get(timeout=_IDLE_EVERY)
             except queue.Empty:
+                self.ledger.look_at_clock(time.monotonic())
                 self.job.listener.idle()
                 if deadline is not None and time.monotonic() > deadline:
                     raise JobFailed("tasks of the job have ended without a word") from None
@@ -201,6 +204,7 @@ class RoundRun(Attempt):
                 return
 
     def _take_in(self, task: TaskId, message: Any) -> None:
+        self.ledger.look_at_clock(time.monotonic())
         items = getattr(getattr(message, "part", None), "items", ())
         self._aligner.take_in(items)
         super()._take_in(task, message)

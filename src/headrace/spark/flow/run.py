@@ -13,7 +13,6 @@ from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.flow.assignment import tasks_of
-from headrace.runtime.flow.coordinator import TooManyFailures
 from headrace.runtime.flow.master import Master
 from headrace.runtime.flow.messages import Failed, Hold, TaskId, Told
 from headrace.spark.failures import from_spark
@@ -49,18 +48,9 @@ class FlowRun(Attempt):
         self.ledger = Master(self.beginning(), self.surroundings(), job.settings.checkpoints)
 
     def _run(self) -> None:
-        try:
-            self._query = self._start()
-            self.query_started = True
-            self._watch()
-        except TooManyFailures as error:
-            raise JobFailed(
-                str(error),
-                hint="Raise execution.checkpointing.timeout or "
-                "execution.checkpointing.tolerable-failed-checkpoints; where records wait for a "
-                "slow function, execution.checkpointing.unaligned.enabled lets barriers overtake "
-                "them.",
-            ) from None
+        self._query = self._start()
+        self.query_started = True
+        self._watch()
 
     def _leave(self) -> None:
         # The tasks first: they close their functions, and have nobody to complain to.
