@@ -17,11 +17,10 @@ from headrace.jobs.load import OperatorLoad, load_of
 from headrace.jobs.watermarks import OperatorTime, WatermarkBoard
 from headrace.operators.sinks import PrintOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.driver_items import COUNTS, LOAD, PROGRESS, REACH, WRITTEN
+from headrace.runtime.driver_items import COUNTS, LOAD, PROGRESS, REACH, WRITTEN, DriverItem
 from headrace.runtime.flow.load import Spent
 from headrace.runtime.flow.splits import SplitReach
 
-Item = tuple[int, int, str, Any]
 CollectListener = Callable[[list[Any]], None]
 _LOAD_OVER = 0.5
 """Seconds that the load of a task is looked at over, at least."""
@@ -105,19 +104,19 @@ class JobResults:
         self.commits.close()
         self.commits = self._commits(plan, journal)
 
-    def show(self, items: Iterable[Item]) -> None:
+    def show(self, items: Iterable[DriverItem]) -> None:
         """Take in what need not wait for a checkpoint."""
         for uid, output in self._taken(items).items():
             self.gave_records = self.gave_records or uid in self._collected
             self._hand_over[uid](output)
 
-    def handle(self, number: int, items: Iterable[Item]) -> None:
+    def handle(self, number: int, items: Iterable[DriverItem]) -> None:
         """Take in the items of a checkpoint, all of them or none."""
         committables = self._taken(items)
         self.commits.note(number, committables)
         self.batches += 1
 
-    def _taken(self, items: Iterable[Item]) -> Committables:
+    def _taken(self, items: Iterable[DriverItem]) -> Committables:
         """The output among items; what they say otherwise is noted."""
         committables: Committables = {}
         for vertex, subtask, kind, payload in items:

@@ -60,6 +60,9 @@ class Records:
     figures: dict[int, list[Any]] = field(default_factory=dict)
     """What slots wrote of their state, by checkpoints that are not complete yet."""
 
+    def set_status(self, status: JobStatus) -> None:
+        self.status = status
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -99,16 +102,13 @@ class StreamJob:
             run_with_restarts(
                 self._run_once, self._records.strategy, self._records.exceptions, self._stopped,
                 started=lambda: self._attempt is not None and self._attempt.query_started,
-                on_status=self._set_status,
+                on_status=self._records.set_status,
             )  # fmt: skip
             with self._saving:  # the job has not ended before its last savepoint is written
                 self._results.commits.tick(final=True)
         finally:
             self._over.set()
             self._results.commits.close()
-
-    def _set_status(self, status: JobStatus) -> None:
-        self._records.status = status
 
     def recover_earlier_runs(self) -> None:
         """Commit what runs before this one had checkpointed and not committed."""

@@ -108,7 +108,7 @@ class Network:
             settings or CheckpointSettings(at_most=2),
         )
         for task in tasks_of(plan):
-            self._said[task] = deque([Hello(task, 0)])
+            self._said[task] = deque([Hello(task)])
             self._members[task] = _Member(self, task)
 
     # What can happen, and lets it happen.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from headrace.core.functions import AggregateFunction
 from headrace.core.operator import KeyScope
@@ -17,6 +17,8 @@ from headrace.core.state import (
 from headrace.errors import StateAccessError
 from headrace.origin import calling_origin
 from headrace.runtime.tables import ListTable, MapTable, ValueTable
+
+T = TypeVar("T", ListTable, MapTable)
 
 
 def _no_key() -> StateAccessError:
@@ -62,11 +64,11 @@ class HeapValueState(ValueState[Any]):
             raise _no_key() from None
 
 
-class HeapListState(ListState[Any]):
-    """A list per key, in memory."""
+class _Scoped(Generic[T]):
+    """State of a table that is kept for the key of a scope."""
 
-    def __init__(self, table: ListTable, scope: KeyScope):
-        self._table = table
+    def __init__(self, table: T, scope: KeyScope):
+        self._table: T = table
         self._scope = scope
 
     def _key(self) -> Any:
@@ -74,6 +76,10 @@ class HeapListState(ListState[Any]):
             return self._scope.key
         except AttributeError:
             raise _no_key() from None
+
+
+class HeapListState(_Scoped[ListTable], ListState[Any]):
+    """A list per key, in memory."""
 
     def get(self) -> list[Any]:
         return list(self._table.data.get(self._key(), ()))
@@ -91,18 +97,8 @@ class HeapListState(ListState[Any]):
         self._table.put(self._key(), None)
 
 
-class HeapMapState(BroadcastState[Any, Any]):
+class HeapMapState(_Scoped[MapTable], BroadcastState[Any, Any]):
     """A map per key, in memory; with a fixed key it is broadcast state."""
-
-    def __init__(self, table: MapTable, scope: KeyScope):
-        self._table = table
-        self._scope = scope
-
-    def _key(self) -> Any:
-        try:
-            return self._scope.key
-        except AttributeError:
-            raise _no_key() from None
 
     def _entries(self) -> dict[Any, Any]:
         found: dict[Any, Any] = self._table.data.get(self._key(), {})

@@ -178,7 +178,7 @@ class RoundNetwork:
 
     def hello(self, task: TaskId) -> Begin:
         """A task says that it is there, and hears what to do."""
-        self.rounds.take_in(task, Hello(task, 0), 0.0)
+        self.rounds.take_in(task, Hello(task), 0.0)
         begin = self._heard.pop(task)
         assert isinstance(begin, Begin)
         return begin

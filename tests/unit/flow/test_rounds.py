@@ -101,7 +101,7 @@ class Driver:
         return self.rounds.begin_round(0.0, portions)
 
     def begin(self, task: TaskId) -> Begin:
-        self.rounds.take_in(task, Hello(task, 0), 0.0)
+        self.rounds.take_in(task, Hello(task), 0.0)
         to, begin = self._sent.pop()
         assert to == task
         assert isinstance(begin, Begin)

@@ -98,10 +98,9 @@ class TaskPart:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """A task has started, in a worker's process."""
+    """A task has started."""
 
     task: TaskId
-    process: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ class RoundRun(Attempt):
         news = []
         for source in self.ledger.sources:
             with _blamed(source):
-                news.append(source.has_news(ahead.get(str(source.vertex.id), ())))
+                news.append(source.has_news(ahead.get(source.vertex.id, ())))
         return any(news)
 
     def _hand_over(self) -> dict[TaskId, Portion]:
@@ -149,7 +149,7 @@ class RoundRun(Attempt):
         ahead = self._aligner.ahead()
         for source in self.ledger.sources:
             if not source.over:
-                waiting = ahead.get(str(source.vertex.id), ())
+                waiting = ahead.get(source.vertex.id, ())
                 limit = self.admission.limits.get(source.vertex.id)
                 with _blamed(source):
                     portions.update(source.hand_over(limit, waiting))

@@ -44,7 +44,7 @@ class FlowRun(Attempt):
     def __init__(self, job: Job, before: Attempt | None = None):
         super().__init__(job, before)
         self._query: StreamingQuery | None = None
-        self._ahead: dict[str, list[str]] = {}
+        self._ahead: dict[int, list[str]] = {}
         self.ledger = Master(self.beginning(), self.surroundings(), job.settings.checkpoints)
 
     def _run(self) -> None:
@@ -112,7 +112,7 @@ class FlowRun(Attempt):
         if ahead != self._ahead:
             self._ahead = ahead
             for number, (vertex, _) in enumerate(self._flow.sources):
-                waiting = frozenset(ahead.get(str(vertex), ()))
+                waiting = frozenset(ahead.get(vertex, ()))
                 self.server.send(TaskId(0, number), Hold(waiting))
 
     def _begin_wanted(self, now: float) -> None:

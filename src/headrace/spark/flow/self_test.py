@@ -106,7 +106,7 @@ def _judge(heard: queue.SimpleQueue[Any], server: Server) -> str | None:
 def _send(address: Address) -> ArrowFunction:
     def run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         said: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        leave = Link(address, Hello(_SENDER, os.getpid()), said.put).over
+        leave = Link(address, Hello(_SENDER), said.put).over
         said.get()
         for number in range(_ROWS):
             yield slot_and_blob(0, json.dumps([number, time.time()]).encode())
@@ -119,7 +119,7 @@ def _send(address: Address) -> ArrowFunction:
 
 def _receive(address: Address) -> ArrowFunction:
     def run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        link = Link(address, Hello(_RECEIVER, os.getpid()), lambda said: None)
+        link = Link(address, Hello(_RECEIVER), lambda said: None)
         leave = link.over
         numbers: list[int] = []
         delays: list[float] = []

@@ -7,7 +7,6 @@ the loop can wait for either, and for a time.
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import threading
 import time
@@ -349,7 +348,7 @@ def connected(
     plan: FlowPlan, id: TaskId, put: Callable[[Any], None], leave: Callable[[Link], None]
 ) -> Iterator[tuple[Link, Reporting, DriverFiles]]:
     """Connect with the driver, which hears why the task fails; `leave`: how to end the process."""
-    link = Link(plan.address, Hello(id, os.getpid()), put)
+    link = Link(plan.address, Hello(id), put)
     try:
         with reported() as reporting, closing(DriverFiles(plan.address)) as files:
             yield link, reporting, files
