@@ -21,7 +21,7 @@ Watermarks = dict[int, dict[str, Progress]]
 """For each origin (a source or assigner) the progress of each of its splits."""
 
 ANY_SPLIT = ""
-"""The split of a source whose parts are read within one micro-batch and then gone."""
+"""The split of a source whose parts are read within one round and then gone."""
 
 UNHEARD = "?"
 """Stands for an origin nothing was heard of yet, so that it can be idle from the start."""

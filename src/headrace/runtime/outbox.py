@@ -83,7 +83,7 @@ class Outbox:
         """Let every slot know of watermarks after the records sent so far.
 
         Each one by itself, even if no record comes between two: what a timer sees of time must
-        not depend on where micro-batches are cut.
+        not depend on where rounds are cut.
         """
         if not self.is_last:
             for records in self._records:
