@@ -273,7 +273,7 @@ class StreamJob:
         while True:
             attempt = self._attempt
             assert attempt is not None
-            if attempt.ended_in is not None and attempt.wait_for(attempt.ended_in, 1):
+            if attempt.ledger.ended:
                 return attempt
             if time.monotonic() > deadline or self._stopped.is_set() or self._over.is_set():
                 raise JobFailed("the job did not come to its end")

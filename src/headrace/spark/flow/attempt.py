@@ -165,11 +165,6 @@ class Attempt(ABC):
         """The last checkpoint that is complete."""
         return self.ledger.last
 
-    @property
-    def ended_in(self) -> int | None:
-        """The checkpoint in which the job came to its end."""
-        return self.ledger.last if self.ledger.ended else None
-
     def run(self) -> None:
         """Run until stopped, failed, or all sources have come to their end."""
         try:

@@ -27,9 +27,9 @@ from headrace.runtime.flow.messages import Begin, Leave, Round, SlotFiles, TaskI
 from headrace.runtime.flow.parcels import Parcel
 from headrace.runtime.flow.restoring import restore_level
 from headrace.runtime.flow.snapshots import Written, restore
-from headrace.runtime.flow.splits import read_ranges
 from headrace.runtime.flow.task import FlowTask
 from headrace.runtime.outbox import Row
+from headrace.runtime.source_task import read_ranges
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting
 from headrace.spark.flow.channel import Link, leave_process

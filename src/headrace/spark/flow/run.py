@@ -17,9 +17,8 @@ from headrace.runtime.flow.master import Master
 from headrace.runtime.flow.messages import Failed, Hold, TaskId, Told
 from headrace.spark.failures import from_spark
 from headrace.spark.flow.attempt import FAREWELL, Attempt, Job, explain_loss
-from headrace.spark.flow.clock import clock
 from headrace.spark.flow.lowering import lower_levels
-from headrace.spark.flow.query import exchanged, start_query
+from headrace.spark.flow.query import clock, exchanged, start_query
 from headrace.spark.flow.worker import read_sources, run_level
 from headrace.spark.session import local_slots
 from headrace.spark.worker import SCHEMA

@@ -25,8 +25,7 @@ from headrace.java import cache_folder
 from headrace.runtime.flow.messages import Hello, TaskId, Told
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.flow.channel import Address, Link, Server, leave_process
-from headrace.spark.flow.clock import clock
-from headrace.spark.flow.query import exchanged, start_query
+from headrace.spark.flow.query import clock, exchanged, start_query
 from headrace.spark.worker import SCHEMA, ArrowFunction
 
 _SENDER, _RECEIVER = TaskId(0, 0), TaskId(1, 0)
