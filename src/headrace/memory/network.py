@@ -214,13 +214,13 @@ class _Member:
         elif isinstance(message, Room):
             self._network.send(self._id, self._task.make_room(message))
         elif isinstance(message, Completed) and not self._task.ended:
-            self._task.task.complete(message.checkpoint)
+            self._task.level.complete(message.checkpoint)
         elif self._splits is not None:
             self._is_dry = False
             if isinstance(message, Assign):
                 for known in self._splits.assign(message.splits):
                     self._feed(known)
-                self._task.task.time.know_splits(any_here=bool(message.splits))
+                self._task.level.time.know_splits(any_here=bool(message.splits))
                 self._network.send(self._id, self._task.end_round())
             elif isinstance(message, NoMoreSplits):
                 self._splits.complete()
@@ -307,5 +307,5 @@ class _Member:
         """Let go of what waits, and move time on."""
         assert self._task is not None
         self._holds_back = False
-        self._task.task.time.move()
+        self._task.level.time.move()
         self._network.send(self._id, self._task.end_round())

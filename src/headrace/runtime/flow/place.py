@@ -49,7 +49,10 @@ class Place:
         return reached & {vertex.id for vertex in self.vertices()}
 
     def takes_broadcasts(self) -> bool:
-        """Whether records come here that go to all slots, if only to be passed on."""
+        """Whether records come here that go to all slots, if only to be passed on.
+
+        No barrier may overtake those: each slot would have another part of them in its state.
+        """
         return any(
             isinstance(edge.exchange, Broadcast)
             and vertex.level < self.level <= self.plan.vertices[edge.target].level

@@ -156,7 +156,7 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
     while True:
         at_work.check(task)
         pause = BLOCKED_S if task.is_blocked else REST_S
-        if task.task.is_full or orders or waker.mark_waits:
+        if task.level.is_full or orders or waker.mark_waits:
             pause = waker.wait()
         elif not (task.ended or stopped or task.is_blocked):
             batch = turns.read()
@@ -172,7 +172,7 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
         if task.has_answers:
             yield from task.emit_answers()
             waker.wrote()
-        while orders and not (task.task.owes_answers and isinstance(orders[0], Trigger)):
+        while orders and not (task.level.owes_answers and isinstance(orders[0], Trigger)):
             order = orders.popleft()
             yield from _obey(order, task, splits, vertex)
             stopped = stopped or (isinstance(order, Trigger) and order.stops)
@@ -180,7 +180,7 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
                 turns.wait_for_others()
         if task.ended or stopped:
             continue
-        if splits.ended and not task.task.owes_answers:
+        if splits.ended and not task.level.owes_answers:
             yield from task.end()
         else:
             yield from waker.do_what_is_due()
@@ -189,7 +189,7 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
 def _feed(task: FlowTask, splits: Splits, vertex: int, batch: Batch) -> Iterator[Row]:
     yield from task.feed(vertex, batch)
     if splits.in_steps:
-        task.task.time.move()
+        task.level.time.move()
         yield from task.end_round()
 
 
@@ -202,7 +202,7 @@ def _obey(order: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[R
         case Assign(splits=assigned):
             for known in splits.assign(assigned):
                 yield from task.feed(vertex, known)
-            task.task.time.know_splits(any_here=bool(assigned))
+            task.level.time.know_splits(any_here=bool(assigned))
             yield from task.end_round()
         case Hold(splits=waiting):
             splits.hold(waiting)
@@ -211,7 +211,7 @@ def _obey(order: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[R
         case Drain():
             splits.drain()
         case Completed(checkpoint=number) if not task.ended:
-            task.task.complete(number)
+            task.level.complete(number)
 
 
 def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
@@ -242,7 +242,7 @@ def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:
             elif isinstance(message, Room):
                 yield from task.make_room(message)
             elif isinstance(message, Completed) and not task.ended:
-                task.task.complete(message.checkpoint)
+                task.level.complete(message.checkpoint)
             message = at_work.next_message()
         if _may_work(task, waker):
             yield from task.work()
@@ -311,8 +311,8 @@ class _AtWork:
             try:
                 return self._inbox.get(timeout=wait)
             finally:
-                if not task.task.is_full:
-                    task.task.load.waited(time.monotonic() - began, for_room=for_room)
+                if not task.level.is_full:
+                    task.level.load.waited(time.monotonic() - began, for_room=for_room)
         except queue.Empty:
             return _EMPTY
 
@@ -321,7 +321,7 @@ def _leave(task: FlowTask, link: Link) -> None:
     """Close the user's functions, and end the process."""
     if not task.ended:
         try:
-            task.task.close()
+            task.level.close()
         except Exception:
             _LOG.warning("a function of task %s could not be closed", task.id, exc_info=True)
     link.leave_with_others()
