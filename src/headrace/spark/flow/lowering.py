@@ -1,7 +1,7 @@
-"""From a plan to the DataFrame that runs it as a stream: sources, and a level after each exchange.
+"""From a plan to the DataFrame that runs it: sources, and a level after each exchange.
 
-Both ways to run a stream have this form. In real time the query goes on and on, and an exchange
-hands on each row at once; micro-batches are jobs of Spark's, one after the other.
+Batches and both ways to run a stream have this form. In real time the query goes on and on, and an
+exchange hands on each row at once; micro-batches are jobs of Spark's, one after the other.
 """
 
 from __future__ import annotations
