@@ -40,9 +40,6 @@ from headrace.spark.runs_at_work import is_over, note_run
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import ArrowFunction, abandoned_on_failure, decode_rows, partition
 
-Place = tuple[str, TaskId]
-"""A run, and a task of it."""
-
 
 @dataclass
 class _Kept:
@@ -63,14 +60,15 @@ class _Kept:
         look_at_everything()
 
 
-_KEPT: dict[Place, _Kept] = {}
+_KEPT: dict[tuple[str, TaskId], _Kept] = {}
+"""By run and task."""
 
 
 def _take_kept(shipment: Shipment, id: TaskId, begin: Begin) -> _Kept | None:
     """What this process has of a task; what belongs to jobs that have ended goes."""
     note_run(shipment)
-    for place in [place for place in _KEPT if _has_ended(place[0], shipment)]:
-        _KEPT.pop(place).let_go()
+    for whose in [whose for whose in _KEPT if _has_ended(whose[0], shipment)]:
+        _KEPT.pop(whose).let_go()
     kept = _KEPT.pop((shipment.run_id, id), None)
     if kept is not None and kept.attempt != begin.attempt:
         kept.let_go()
