@@ -21,7 +21,7 @@ class FileCompactStrategy:
     size_threshold: int = -1
     """How many bytes they have together."""
     num_checkpoints_before_compaction: int = -1
-    """How many micro-batches have passed."""
+    """How many checkpoints have passed."""
     num_compact_threads: int = 1
 
     @staticmethod
@@ -37,7 +37,7 @@ class FileCompactStrategy:
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
-            """Compact when so many micro-batches have passed since the last time."""
+            """Compact when so many checkpoints have passed since the last time."""
             number = require_positive(
                 num_checkpoints_before_compaction, "num_checkpoints_before_compaction"
             )

@@ -129,7 +129,7 @@ class RowFileSinkBuilder(FileSinkBuilder):
 
 
 class BulkFileSinkBuilder(FileSinkBuilder):
-    """Settings of a file sink of a bulk format, whose files end with each micro-batch."""
+    """Settings of a file sink of a bulk format, whose files end with each checkpoint."""
 
     def __init__(self, base_path: str, writer_factory: BulkWriterFactory[Any]):
         factory: BulkWriterFactory[Any] = require_instance(
@@ -152,8 +152,8 @@ class BulkFileSinkBuilder(FileSinkBuilder):
 class FileSink(Sink[Any]):
     """Writes records to part files; built with `for_row_format` or `for_bulk_format`.
 
-    Files are hidden while they are written and until their micro-batch is committed. A part may
-    gather the records of many micro-batches; it is visible once it is finished, and it never
+    Files are hidden while they are written and until their checkpoint is complete. A part may
+    gather the records of many checkpoints; it is visible once it is finished, and it never
     changes then.
     """
 

@@ -141,15 +141,15 @@ class PartFileInfo:
 class RollingPolicy(ABC):
     """When a part file is finished, and the next record begins another.
 
-    A part may last for many micro-batches; only what is finished is visible.
+    A part may last for many checkpoints; only what is finished is visible.
     """
 
     part_size: int | None = None
-    """Within a micro-batch a writer begins another part after so many bytes."""
+    """Between two checkpoints a writer begins another part after so many bytes."""
 
     @abstractmethod
     def should_roll_on_checkpoint(self, part_file_state: PartFileInfo) -> bool:
-        """Asked with every micro-batch."""
+        """Asked with every checkpoint."""
 
     @abstractmethod
     def should_roll_on_processing_time(
@@ -191,7 +191,7 @@ class DefaultRollingPolicy(RollingPolicy):
 
 
 class OnCheckpointRollingPolicy(RollingPolicy):
-    """With every micro-batch, and only then."""
+    """With every checkpoint, and only then."""
 
     def should_roll_on_checkpoint(self, part_file_state: PartFileInfo) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""Makes parts of what the writers of committed micro-batches left.
+"""Makes parts of what the writers left for complete checkpoints.
 
 The folder itself says what is committed and what is finished; what is kept in memory is a copy
 that is made anew after a failure. The steps are generators, so that a test can stop between two.
@@ -55,7 +55,7 @@ class PartFileCommitter(Committer[Committable]):
         self._current = False
         """Whether what is in memory is what is in the folder."""
         self._batch = -1
-        """The last micro-batch that was committed here, and what it prepared."""
+        """The last checkpoint that was committed here, and what it prepared."""
         self._done: set[str] = set()
 
     def open(self, task: TaskInfo) -> None:
@@ -100,7 +100,7 @@ class PartFileCommitter(Committer[Committable]):
         self._add(segment for path in waiting if (segment := segment_of(path)))
 
     def commit_steps(self, committables: list[Committable]) -> Iterator[str]:
-        """For a micro-batch that has just come to its end: all it prepared must be there."""
+        """For a checkpoint that has just become complete: all it prepared must be there."""
         self._require_all(committables)
         segments = (segment_of(Path(hidden)) for hidden, _ in committables)
         batch = max((segment.batch for segment in segments if segment), default=-1)
@@ -155,7 +155,7 @@ class PartFileCommitter(Committer[Committable]):
                 self._forget(each.segment)
 
     def _sweep(self) -> Iterator[str]:
-        """Remove what killed workers left: no micro-batch up to the last one writes any more."""
+        """Remove what killed workers left: nobody writes for checkpoints of the past any more."""
         if self._owner is None or self._batch < 0:
             return
         touched, self._touched = self._touched, set()

@@ -1,4 +1,4 @@
-"""What a subtask writes during one micro-batch: hidden files, closed and on disk at its end."""
+"""What a subtask writes up to a checkpoint: hidden files, closed and on disk when it is taken."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The names of a file sink's files.
 
-    .part-<owner>-<partition>-<batch>-<n>-<attempt>.inprogress   written by a running micro-batch
+    .part-<owner>-<partition>-<batch>-<n>-<attempt>.inprogress   written for the next checkpoint
     .part-<owner>-<partition>-<batch>-<n>-<attempt>.pending      committed, waits for its part
     part-<owner><attempt>-<batch>-<n>                            finished
 

@@ -82,7 +82,7 @@ class CompactionRule(PartRule):
         self._strategy = strategy
         self._one_by_one = compactor.one_by_one
         self._compacted: dict[Path, int] = {}
-        """The micro-batch with which a folder was last compacted because of their number."""
+        """The checkpoint with which a folder was last compacted because of their number."""
         self.merge = compactor.compact
         self.threads = strategy.num_compact_threads
 

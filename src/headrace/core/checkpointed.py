@@ -67,7 +67,7 @@ class CheckpointedFunction(ABC):
 
     @abstractmethod
     def snapshot_state(self, context: FunctionSnapshotContext) -> None:
-        """Called after the last record of each micro-batch: write to state what must survive."""
+        """Called before each checkpoint: write to state what must survive."""
 
 
 class CheckpointListener:
@@ -92,9 +92,9 @@ def source_part(part: P, origin: Origin | None = None) -> P:
 
 
 def writer_part(part: P) -> P:
-    """A sink's writer, which lives for one micro-batch."""
+    """A sink's writer, which lives until a checkpoint."""
     return _without_state(
-        part, "A writer lives for one micro-batch: let the Sink that makes it be the "
+        part, "A writer lives until the next checkpoint: let the Sink that makes it be the "
         "CheckpointedFunction.",
     )  # fmt: skip
 

@@ -76,11 +76,11 @@ class TaskInfo:
     partition: int = 0
     """The number of the physical task; several may share a subtask's number."""
     output_id: str = ""
-    """Names this job's output; the same when a job is resumed and its micro-batches go on being
-    counted. With the batch's number it names what a micro-batch wrote."""
+    """Names this job's output; the same when a job is resumed and its checkpoints go on being
+    counted. With the number of one it names what was written for that."""
     lineage: str = ""
     """Names the job; the same also when it is resumed with another parallelism or another graph,
-    and counts its micro-batches from 0 again."""
+    and counts its checkpoints from 1 again."""
 
 
 class KeyScope:

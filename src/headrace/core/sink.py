@@ -1,11 +1,11 @@
 """What a sink is: writers in the workers, and a committer beside the driver.
 
-A writer's records become visible only when the micro-batch they belong to is committed:
+A writer's records become visible only when the checkpoint they belong to is complete:
 
-    write … prepare_commit      in the worker, for each subtask and micro-batch
-    commit                      beside the driver, once the micro-batch is in the checkpoint
+    write … prepare_commit      in the worker, for each subtask and checkpoint
+    commit                      beside the driver, once the checkpoint is complete
     recover                     instead of commit, after a restart
-    abort                       after a restart, for a micro-batch that came to nothing
+    abort                       after a restart, for a checkpoint that came to nothing
 
 What `prepare_commit` returned is journaled in between, so it must be picklable.
 """
@@ -24,7 +24,7 @@ C = TypeVar("C")
 
 
 class SinkWriter(ABC, Generic[T]):
-    """Writes the records of one subtask and one micro-batch."""
+    """Writes the records of one subtask up to one checkpoint."""
 
     @abstractmethod
     def write(self, value: T, timestamp: int | None) -> None: ...
@@ -50,7 +50,7 @@ class Committer(ABC, Generic[C]):
 
     @abstractmethod
     def commit(self, committables: list[C]) -> None:
-        """Make visible what all subtasks prepared for one micro-batch, which is checkpointed."""
+        """Make visible what all subtasks prepared for one checkpoint, which is complete."""
 
     def recover(self, committables: list[C]) -> None:
         """The same after a restart, when it may have been done before."""
@@ -61,7 +61,7 @@ class Committer(ABC, Generic[C]):
         the next one has begun: what else they left can be cleared away."""
 
     def abort(self, committables: list[C]) -> None:
-        """After a restart: throw away what a micro-batch prepared that was never checkpointed."""
+        """After a restart: throw away what was prepared for a checkpoint that never was one."""
 
     def tick(self, now_ms: int, final: bool) -> None:
         """Called about once a second, with what is committed; `final` when nothing more comes."""
@@ -81,7 +81,7 @@ class Sink(ABC, Generic[T]):
 
     @abstractmethod
     def create_writer(self, task: TaskInfo) -> SinkWriter[T]:
-        """Called in the worker for each subtask and micro-batch (`task.batch_id`)."""
+        """Called in the worker for each subtask and checkpoint (`task.batch_id`)."""
 
     def with_type(self, type_info: TypeInformation | None) -> Sink[T]:
         """The sink for a stream of that type; most sinks do not care."""

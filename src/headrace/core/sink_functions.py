@@ -34,7 +34,7 @@ class SinkContext(ABC):
 class SinkFunction(Function, Generic[T]):
     """Does something with each record; subclass it and override `invoke`.
 
-    A micro-batch that fails is run again, and its records come again: what is done twice must do
+    After a failure the records since the last checkpoint come again: what is done twice must do
     no harm. Where it would, use a `TwoPhaseCommitSinkFunction`.
     """
 
@@ -63,11 +63,11 @@ class RichSinkFunction(SinkFunction[T]):
 class TwoPhaseCommitSinkFunction(Function, Generic[T, X]):
     """A sink whose records appear exactly once, in a system that has transactions.
 
-    In the workers, for each subtask and micro-batch that has records:
+    In the workers, for each subtask and checkpoint that has records:
     `begin_transaction`, `invoke` for each record, `pre_commit`; `abort` if that fails.
 
     Beside the driver, on another copy of the function, on which `open` is not called:
-    `commit` once the micro-batch is checkpointed. After a restart, `recover_and_commit` for what
+    `commit` once the checkpoint is complete. After a restart, `recover_and_commit` for what
     was checkpointed and perhaps not committed, `recover_and_abort` for what was not checkpointed.
 
     What `begin_transaction` returns is the transaction's handle. It is pickled, journaled and

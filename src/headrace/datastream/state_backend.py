@@ -123,7 +123,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._transfer_threads
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
-        """Kept but without effect: Spark moves the files of its state store."""
+        """Kept but without effect: a task writes its files one after the other."""
         threads: Any = number_of_transfering_threads
         if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
             raise InvalidArgument(

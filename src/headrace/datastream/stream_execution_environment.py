@@ -215,12 +215,6 @@ class StreamExecutionEnvironment(SettingsMixin):
             or self.checkpoints.is_checkpointing_enabled()
             or recovery_settings(self.configuration).path is not None,
             checkpointing=self.checkpoints.is_checkpointing_enabled(),
-            checkpoint_timeout_ms=self.checkpoints.get_checkpoint_timeout()
-            if self.checkpoints.is_checkpointing_enabled()
-            else None,
-            tolerable_checkpoint_failures=(
-                self.checkpoints.get_tolerable_checkpoint_failure_number()
-            ),
             retention=self._retention(),
             configuration=self.configuration,
         )

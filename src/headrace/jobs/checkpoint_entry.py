@@ -48,19 +48,8 @@ class CheckpointFigures:
     """Bytes this checkpoint had to write."""
     operators: Mapping[str, OperatorFigures] = field(default_factory=dict)
     """By uid."""
-    duration_ms: int | None = None
-    """How long the micro-batch ran, if that is not all the time until the checkpoint was done."""
     in_flight_bytes: int = 0
     """Of records on their way that are part of it."""
-
-    @staticmethod
-    def of(operators: Mapping[str, OperatorFigures]) -> CheckpointFigures:
-        """Sizes are the sums over the operators."""
-        return CheckpointFigures(
-            sum(figures.state_size for figures in operators.values()),
-            sum(figures.bytes_written for figures in operators.values()),
-            operators,
-        )
 
 
 @dataclass(frozen=True)
@@ -68,11 +57,8 @@ class Checkpoint:
     """One checkpoint, or one savepoint."""
 
     id: int
-    """The micro-batch's number plus one: Flink counts from 1."""
     trigger_ms: int
     status: CheckpointStatus = CheckpointStatus.IN_PROGRESS
-    duration_ms: int = 0
-    """How long the micro-batch ran."""
     end_to_end_ms: int = 0
     """From its begin until nothing can undo it."""
     state_size: int = 0

@@ -1,11 +1,12 @@
-"""The record of a job's checkpoints: each micro-batch makes one."""
+"""The record of a job's checkpoints."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -28,8 +29,8 @@ Outcome = Literal["completed", "failed", "savepoint"]
 class CheckpointHistory:
     """The latest checkpoints of a job and figures of all of them; may be read while it runs.
 
-    A micro-batch that is run again after a failure is a checkpoint of its own with the same id,
-    and so is a savepoint of the state after it.
+    One that is taken again after a failure is a checkpoint of its own with the same id, and so is
+    a savepoint of it.
     """
 
     def __init__(
@@ -56,60 +57,72 @@ class CheckpointHistory:
 
     # Written by the job.
 
-    def begin(self, batch_id: int) -> None:
-        """A micro-batch begins."""
+    def begin(self, number: int) -> None:
+        """A checkpoint is under way."""
         with self._lock:
-            self.fail(batch_id, "the micro-batch was begun anew")
-            self._pending[batch_id + 1] = Checkpoint(batch_id + 1, self._now())
+            self.fail(number, "it was begun anew")
+            self._pending[number] = Checkpoint(number, self._now())
             self._counts = replace(self._counts, total=self._counts.total + 1)
 
     def complete(
-        self, batch_id: int, figures: CheckpointFigures | None = None,
+        self, number: int, figures: CheckpointFigures | None = None,
         external_path: str | None = None,
     ) -> bool:  # fmt: skip
-        """A micro-batch is done for good; False if its checkpoint had been given up before."""
+        """A checkpoint is complete; False if it had been given up before."""
         with self._lock:
-            begun = self._pending.pop(batch_id + 1, None)
+            begun = self._pending.pop(number, None)
             if begun is None:
                 return False
             begun = replace(begun, external_path=external_path)
             self._add_completed(begun, figures or CheckpointFigures())
         return True
 
-    def fail(self, batch_id: int, reason: str) -> bool:
-        """A micro-batch's checkpoint came to nothing; False if it was over already."""
+    def fail(self, number: int, reason: str) -> bool:
+        """A checkpoint came to nothing; False if it was over already."""
         with self._lock:
-            begun = self._pending.pop(batch_id + 1, None)
+            begun = self._pending.pop(number, None)
             if begun is None:
                 return False
             passed = self._since(begun.trigger_ms)
             failed = replace(
-                begun, end_to_end_ms=passed, status=CheckpointStatus.FAILED, duration_ms=passed,
-                failure=reason,
+                begun, end_to_end_ms=passed, status=CheckpointStatus.FAILED, failure=reason,
             )  # fmt: skip
             self._finished.appendleft(failed)
             self._latest["failed"] = failed
             self._counts = replace(self._counts, failed=self._counts.failed + 1)
         return True
 
+    @contextmanager
+    def of_attempt(self) -> Iterator[None]:
+        """Inside, an attempt runs; what it has not completed by its end has failed."""
+        reason = "the job ended before"
+        try:
+            yield
+        except BaseException as error:
+            reason = "the job failed: " + str(error).partition("\n")[0]
+            raise
+        finally:
+            for entry in self.pending():
+                self.fail(entry.id, reason)
+
     def add_savepoint(
-        self, batch_id: int, external_path: str, trigger_ms: int,
+        self, number: int, external_path: str, trigger_ms: int,
         figures: CheckpointFigures | None = None,
     ) -> None:  # fmt: skip
-        """A savepoint of the state after a micro-batch was written."""
+        """A savepoint of a checkpoint was written."""
         with self._lock:
             self._counts = replace(self._counts, total=self._counts.total + 1)
             savepoint = Checkpoint(
-                batch_id + 1, trigger_ms, is_savepoint=True, external_path=external_path
+                number, trigger_ms, is_savepoint=True, external_path=external_path
             )
             self._add_completed(savepoint, figures or CheckpointFigures())
 
     def restored(
-        self, batch_id: int, external_path: str | None = None, is_savepoint: bool = False
+        self, number: int, external_path: str | None = None, is_savepoint: bool = False
     ) -> None:
-        """The job goes on from the state after a micro-batch."""
+        """The job goes on from a checkpoint."""
         with self._lock:
-            self._restored = Restored(batch_id + 1, self._now(), is_savepoint, external_path)
+            self._restored = Restored(number, self._now(), is_savepoint, external_path)
             self._counts = replace(self._counts, restored=self._counts.restored + 1)
 
     def _add_completed(self, begun: Checkpoint, figures: CheckpointFigures) -> None:
@@ -117,7 +130,6 @@ class CheckpointHistory:
         done = replace(
             begun,
             status=CheckpointStatus.COMPLETED,
-            duration_ms=passed if figures.duration_ms is None else figures.duration_ms,
             end_to_end_ms=passed,
             state_size=figures.state_size,
             bytes_written=figures.bytes_written,

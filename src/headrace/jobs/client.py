@@ -119,7 +119,7 @@ class JobClient:
         return _in_background(lambda: stream.savepoint(directory))
 
     def query_state(self, uid: str, name: str, key: Any) -> Any:
-        """What a state of the running job holds for a key, as of its last micro-batch.
+        """What a state of the running job holds for a key, as of its last checkpoint.
 
         A list of a list state, a dict of a map state; of state kept for windows a dict by window;
         None if there is nothing. The job does not notice.
@@ -127,7 +127,7 @@ class JobClient:
         return self._running("looked into").query_key(uid, name, key)
 
     def state(self, uid: str, name: str) -> Any:
-        """A Spark DataFrame of a state of the running job, as of its last micro-batch.
+        """A Spark DataFrame of a state of the running job, as of its last checkpoint.
 
         Its columns are those of a savepoint: key_group, key, value, …
         """

@@ -1,10 +1,10 @@
-"""Committing what sinks prepared, once the checkpoint has the micro-batch it belongs to."""
+"""Committing what sinks prepared, once the checkpoint it belongs to is complete."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headrace.core.crash_points import reach
@@ -24,7 +24,7 @@ class SinkCommits:
     """The committers of a job's sinks, and the journal of what they have still to do.
 
     What goes to the driver itself, lines to print and records to collect, is output like any other:
-    it is handed over once its micro-batch is checkpointed.
+    it is handed over once its checkpoint is complete.
     """
 
     def __init__(
@@ -59,34 +59,40 @@ class SinkCommits:
         journal = journal or self._journal
         required = own and self._of_sinks
         journal.recall(last_committed, required=required, may_repeat=self._may_repeat)
-        for batch_id in journal.pending():
-            if last_committed is not None and batch_id <= last_committed:
-                self._require_committers(batch_id, journal)
-                reach("sink-commit.before", batch_id)
-                for uid, prepared in journal.prepared(batch_id).items():
-                    if prepared and uid in self._committers:
-                        self._committers[uid].recover(prepared)
-                reach("sink-commit.after", batch_id)
-                journal.settle(batch_id)
+        for number in journal.pending():
+            if last_committed is not None and number <= last_committed:
+                self._require_committers(number, journal)
+                reach("sink-commit.before", number)
+                for committer, prepared in self._left_by(journal, number):
+                    committer.recover(prepared)
+                reach("sink-commit.after", number)
+                journal.settle(number)
             else:
-                for uid, prepared in journal.prepared(batch_id).items():
-                    if prepared and uid in self._committers:
-                        self._committers[uid].abort(prepared)
-                journal.discard(batch_id)
+                for committer, prepared in self._left_by(journal, number):
+                    committer.abort(prepared)
+                journal.discard(number)
         if own:
             for committer in self._committers.values():
                 committer.recovered()
         if own and self._of_sinks:
             journal.begin()
 
-    def _require_committers(self, batch_id: int, journal: CommitJournal) -> None:
+    def _left_by(
+        self, journal: CommitJournal, number: int
+    ) -> Iterator[tuple[Committer[Any], list[Any]]]:
+        """What a checkpoint left to be committed, and who commits it."""
+        for uid, prepared in journal.prepared(number).items():
+            if prepared and uid in self._committers:
+                yield self._committers[uid], prepared
+
+    def _require_committers(self, number: int, journal: CommitJournal) -> None:
         """Refuse to leave output uncommitted that is checkpointed, unless it may be lost."""
-        left = journal.prepared(batch_id)
+        left = journal.prepared(number)
         lost = [uid for uid, prepared in left.items() if prepared and uid not in self._committers]
         if not lost:
             return
         what = (
-            f"micro-batch {batch_id} left prepared output of {', '.join(map(repr, lost))} (uid), "
+            f"checkpoint {number} left prepared output of {', '.join(map(repr, lost))} (uid), "
             "and the job has no sink of that uid that could commit it"
         )
         if not self._may_lose:
@@ -98,25 +104,24 @@ class SinkCommits:
             )
         _LOG.warning("%s: it stays uncommitted", what)
 
-    def note(self, batch_id: int, prepared: Committables) -> None:
-        """Remember what a micro-batch prepared, before its end is noted anywhere."""
+    def note(self, number: int, prepared: Committables) -> None:
+        """Remember what a checkpoint prepared, before it is complete."""
         if not self._of_sinks and not any(prepared.values()):
             return
-        reach("journal.before", batch_id)
-        self._journal.note(batch_id, prepared)
-        reach("journal.after", batch_id)
+        reach("journal.before", number)
+        self._journal.note(number, prepared)
+        reach("journal.after", number)
 
     def commit_upto(self, last_committed: int) -> None:
-        """Commit the output of all micro-batches that are checkpointed."""
-        for batch_id in self._journal.pending():
-            if batch_id > last_committed:
+        """Commit the output of all checkpoints up to one that is complete."""
+        for number in self._journal.pending():
+            if number > last_committed:
                 return
-            reach("sink-commit.before", batch_id)
-            for uid, prepared in self._journal.prepared(batch_id).items():
-                if prepared and uid in self._committers:
-                    self._committers[uid].commit(prepared)
-            reach("sink-commit.after", batch_id)
-            self._journal.settle(batch_id)
+            reach("sink-commit.before", number)
+            for committer, prepared in self._left_by(self._journal, number):
+                committer.commit(prepared)
+            reach("sink-commit.after", number)
+            self._journal.settle(number)
 
     def tick(self, *, final: bool = False) -> None:
         """Let sinks do what is due with what is committed."""

@@ -40,26 +40,25 @@ class Folder(Protocol):
 
 
 class CommitJournal:
-    """An entry for each micro-batch; without a folder it lasts as long as the process."""
+    """An entry for each checkpoint; without a folder it lasts as long as the process."""
 
     def __init__(self, folder: Folder | None):
         self._folder = folder
         self._entries: dict[int, Committables] = {}
-        self._last_settled = -1
         self._has_all = False
-        """Whether every micro-batch has an entry, with output or without."""
+        """Whether every checkpoint has an entry, with output or without."""
 
     def begin(self) -> None:
-        """Say that every micro-batch will have an entry, before the first one of a run."""
+        """Say that every checkpoint will have an entry, before the first one of a run."""
         self._has_all = True
         if self._folder is not None and _SETTLED not in self._folder.names():
             self._settled(-1)
 
-    def note(self, batch_id: int, prepared: Committables) -> None:
-        """Remember what a micro-batch prepared."""
-        self._entries[batch_id] = prepared
+    def note(self, number: int, prepared: Committables) -> None:
+        """Remember what a checkpoint prepared."""
+        self._entries[number] = prepared
         if self._folder is not None:
-            self._folder.write(_name(batch_id), _sealed(dumps(prepared)))
+            self._folder.write(_name(number), _sealed(dumps(prepared)))
 
     def recall(
         self, last_committed: int | None, *, required: bool = False, may_repeat: bool = False
@@ -79,20 +78,20 @@ class CommitJournal:
             self._require_all(last_committed, may_repeat)
 
     def _recall_entry(self, folder: Folder, name: str, last_committed: int | None) -> None:
-        batch_id = int(name.removeprefix(_PREFIX))
+        number = int(name.removeprefix(_PREFIX))
         try:
-            self._entries[batch_id] = pickle.loads(_opened(folder, name))
+            self._entries[number] = pickle.loads(_opened(folder, name))
         except CorruptState as error:
-            if last_committed is not None and batch_id <= last_committed:
+            if last_committed is not None and number <= last_committed:
                 raise
-            # The batch comes to nothing; only its traces cannot be cleared away.
-            _LOG.warning("%s; what micro-batch %d prepared stays as it is", error.message, batch_id)
+            # The checkpoint comes to nothing; only its traces cannot be cleared away.
+            _LOG.warning("%s; what checkpoint %d prepared stays as it is", error.message, number)
             folder.delete(name)
 
     def _require_all(self, last_committed: int, may_repeat: bool) -> None:
         assert self._folder is not None
         try:
-            settled = self._last_settled = int(_opened(self._folder, _SETTLED))
+            settled = int(_opened(self._folder, _SETTLED))
         except FileNotFoundError:
             raise _damaged(self._folder, f"{_SETTLED} is missing") from None
         if settled > last_committed and not may_repeat:
@@ -101,32 +100,31 @@ class CommitJournal:
                 f"output of checkpoint {settled} is committed, but the last checkpoint "
                 f"is {last_committed}",
             )
-        for batch_id in range(settled + 1, last_committed + 1):
-            if batch_id not in self._entries:
-                raise _damaged(self._folder, f"{_name(batch_id)} is missing")
+        for number in range(settled + 1, last_committed + 1):
+            if number not in self._entries:
+                raise _damaged(self._folder, f"{_name(number)} is missing")
 
     def pending(self) -> list[int]:
-        """The micro-batches that have an entry, in order."""
+        """The checkpoints that have an entry, in order."""
         return sorted(self._entries)
 
-    def prepared(self, batch_id: int) -> Committables:
-        return self._entries[batch_id]
+    def prepared(self, number: int) -> Committables:
+        return self._entries[number]
 
-    def settle(self, batch_id: int) -> None:
+    def settle(self, number: int) -> None:
         """Forget an entry whose output is committed."""
-        self._settled(batch_id)
-        self.discard(batch_id)
+        self._settled(number)
+        self.discard(number)
 
-    def discard(self, batch_id: int) -> None:
+    def discard(self, number: int) -> None:
         """Forget an entry whose output was thrown away."""
-        del self._entries[batch_id]
+        del self._entries[number]
         if self._folder is not None:
-            self._folder.delete(_name(batch_id))
+            self._folder.delete(_name(number))
 
-    def _settled(self, batch_id: int) -> None:
-        self._last_settled = batch_id
+    def _settled(self, number: int) -> None:
         if self._folder is not None and self._has_all:
-            self._folder.write(_SETTLED, _sealed(str(batch_id).encode()))
+            self._folder.write(_SETTLED, _sealed(str(number).encode()))
 
 
 _PREFIX = "batch-"
@@ -134,8 +132,8 @@ _SETTLED = "settled"
 _SEED = 0x48524A31
 
 
-def _name(batch_id: int) -> str:
-    return f"{_PREFIX}{batch_id}"
+def _name(number: int) -> str:
+    return f"{_PREFIX}{number}"
 
 
 def _sealed(content: bytes) -> bytes:
@@ -154,6 +152,6 @@ def _opened(folder: Folder, name: str) -> bytes:
 def _damaged(folder: Folder, what: str) -> CorruptState:
     return CorruptState(
         f"the journal of prepared output in {folder.uri} is damaged: {what}",
-        hint="Restore it from a copy. Without it, output of the last micro-batches may never be "
+        hint="Restore it from a copy. Without it, output of the last checkpoints may never be "
         "committed: start from a savepoint in a new folder to write it again.",
     )

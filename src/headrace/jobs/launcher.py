@@ -11,7 +11,6 @@ from typing import Any
 
 from headrace.core.config import Configuration
 from headrace.core.job_id import JobID
-from headrace.core.job_status import JobStatus
 from headrace.errors import HeadraceError
 from headrace.jobs.checkpoints import CheckpointHistory
 from headrace.jobs.client import JobClient
@@ -50,8 +49,6 @@ class JobSettings:
     as_stream: bool = False
     """Run as a stream even if every source is bounded."""
     checkpointing: bool = False
-    checkpoint_timeout_ms: int | None = None
-    tolerable_checkpoint_failures: int = 0
     retention: Retention = Retention.KEEP
     """What becomes of the job's checkpoints when it ends."""
     configuration: Configuration = field(default_factory=Configuration)
@@ -110,8 +107,6 @@ def records_of(plan: PhysicalPlan, settings: JobSettings) -> Records:
         restart_strategy(configuration, settings.checkpointing),
         ExceptionHistory.configured(configuration),
         CheckpointHistory.configured(configuration, parallelism),
-        settings.checkpoint_timeout_ms,
-        settings.tolerable_checkpoint_failures,
         savepoint_directory(configuration),
     )
 
@@ -165,7 +160,7 @@ def _launched_in(
     )
     done: Future[JobExecutionResult] = Future()
     client = JobClient(job_id, done, results, job_run.stop, records=records, stream=job_run)
-    start(spark, job_id, lambda: settings.retention.applied(job_run.run, client, folder),
+    _start(spark, job_id, lambda: settings.retention.applied(job_run.run, client, folder),
            results, done)  # fmt: skip
     return client
 
@@ -192,38 +187,45 @@ def _launch_batch(
     plan = replace(plan, settings={**plan.settings, "output_id": str(job_id)})
     shipment = pack(plan, str(job_id), **prepare(spark, settings.dependencies))
     results = JobResults(plan, on_collect)
-    stopped = Event()
 
-    def attempt(_: int) -> None:
+    def attempt() -> None:
         if not results.batches:  # what failed may be the commit alone
             run_batch(spark, plan, shipment, results.handle)
         results.commits.commit_upto(0)
         results.commits.tick(final=True)
+
+    return start_batch(spark, job_id, attempt, results, records)
+
+
+def start_batch(
+    spark: Session, job_id: JobID, attempt: Callable[[], None], results: JobResults,
+    records: Records,
+) -> JobClient:  # fmt: skip
+    """Start work that runs Spark jobs in its thread's job group, again after failures as the
+    restart strategy says; the client can cancel it."""
+    stopped = Event()
 
     def stop() -> None:
         stopped.set()
         # Also what the group is about to start: a job may be cancelled before Spark knows of it.
         spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(str(job_id))
 
-    def status(now: JobStatus) -> None:
-        records.status = now
-
-    done: Future[JobExecutionResult] = Future()
-    client = JobClient(job_id, done, results, stop, records=records)
-
     def run() -> None:
         try:
             run_with_restarts(
-                attempt, records.strategy, records.exceptions, stopped, on_status=status
-            )
+                lambda _: attempt(), records.strategy, records.exceptions, stopped,
+                on_status=records.set_status,
+            )  # fmt: skip
         finally:
             results.commits.close()
 
-    start(spark, job_id, run, results, done)
+    done: Future[JobExecutionResult] = Future()
+    client = JobClient(job_id, done, results, stop, records=records)
+    _start(spark, job_id, run, results, done)
     return client
 
 
-def start(
+def _start(
     spark: Session, job_id: JobID, work: Callable[[], None], results: JobResults,
     done: Future[JobExecutionResult],
 ) -> None:  # fmt: skip

@@ -17,18 +17,15 @@ from headrace.jobs.load import OperatorLoad, load_of
 from headrace.jobs.watermarks import OperatorTime, WatermarkBoard
 from headrace.operators.sinks import PrintOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.flow.level import LOAD
+from headrace.runtime.driver_items import COUNTS, LOAD, PROGRESS, REACH, WRITTEN, DriverItem
 from headrace.runtime.flow.load import Spent
 from headrace.runtime.flow.splits import SplitReach
-from headrace.runtime.flow.task import REACH
-from headrace.runtime.level_task import COUNTS, PROGRESS, WRITTEN
 
-Item = tuple[int, int, str, Any]
 CollectListener = Callable[[list[Any]], None]
 _LOAD_OVER = 0.5
 """Seconds that the load of a task is looked at over, at least."""
 _OUTPUT = ("print", "collect", "commit")
-"""Kinds of items that count only once their micro-batch is checkpointed."""
+"""Kinds of items that count only once their checkpoint is complete."""
 
 
 @dataclass
@@ -54,7 +51,7 @@ class Counts:
 
 
 class JobResults:
-    """Handles what each finished (micro-)batch brought to the driver."""
+    """Handles what each checkpoint, or a whole batch, brought to the driver."""
 
     def __init__(
         self, plan: PhysicalPlan, on_collect: Mapping[int, CollectListener] | None = None,
@@ -103,23 +100,23 @@ class JobResults:
         )
 
     def begin_anew(self, plan: PhysicalPlan, journal: CommitJournal) -> None:
-        """The job goes on in another run, whose micro-batches and output are numbered anew."""
+        """The job goes on in another run, whose checkpoints and output are numbered anew."""
         self.commits.close()
         self.commits = self._commits(plan, journal)
 
-    def show(self, items: Iterable[Item]) -> None:
+    def show(self, items: Iterable[DriverItem]) -> None:
         """Take in what need not wait for a checkpoint."""
         for uid, output in self._taken(items).items():
             self.gave_records = self.gave_records or uid in self._collected
             self._hand_over[uid](output)
 
-    def handle(self, batch_id: int, items: Iterable[Item]) -> None:
-        """Take in one batch's items, all of them or none."""
+    def handle(self, number: int, items: Iterable[DriverItem]) -> None:
+        """Take in the items of a checkpoint, all of them or none."""
         committables = self._taken(items)
-        self.commits.note(batch_id, committables)
+        self.commits.note(number, committables)
         self.batches += 1
 
-    def _taken(self, items: Iterable[Item]) -> Committables:
+    def _taken(self, items: Iterable[DriverItem]) -> Committables:
         """The output among items; what they say otherwise is noted."""
         committables: Committables = {}
         for vertex, subtask, kind, payload in items:

@@ -14,7 +14,6 @@ from headrace.core.crash_points import reach
 from headrace.core.job_status import JobStatus
 from headrace.errors import InvalidArgument, JobFailed, Unsupported
 from headrace.jobs.checkpoint_entry import CheckpointFigures, OperatorFigures
-from headrace.jobs.checkpoint_watch import CheckpointWatch
 from headrace.jobs.checkpoints import CheckpointHistory
 from headrace.jobs.failover import ExceptionHistory, run_with_restarts
 from headrace.jobs.journal import CommitJournal
@@ -22,9 +21,9 @@ from headrace.jobs.lag import SourceLag, flowing_lags, source_lags
 from headrace.jobs.restart import RestartStrategy
 from headrace.jobs.results import JobResults
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.flow.messages import TaskFigures
 from headrace.runtime.flow.task import TASK
-from headrace.spark.batch import DriverItem
 from headrace.spark.failures import from_spark
 from headrace.spark.file_store import FileStore, file_store
 from headrace.spark.flow.attempt import REAL_TIME, Attempt, Job, StreamSettings
@@ -55,14 +54,14 @@ class Records:
     strategy: RestartStrategy
     exceptions: ExceptionHistory
     checkpoints: CheckpointHistory
-    timeout_ms: int | None = None
-    """How long a checkpoint may take; None: as long as it likes."""
-    tolerable_failures: int = 0
     savepoint_directory: str | None = None
     """Where savepoints go that are not told where to go."""
     status: JobStatus = JobStatus.RUNNING
     figures: dict[int, list[Any]] = field(default_factory=dict)
-    """What slots wrote of their state, by micro-batches that are not committed yet."""
+    """What slots wrote of their state, by checkpoints that are not complete yet."""
+
+    def set_status(self, status: JobStatus) -> None:
+        self.status = status
 
 
 @dataclass(frozen=True)
@@ -95,9 +94,6 @@ class StreamJob:
         self._over = threading.Event()
         self._saving = threading.Lock()
         self._cleaned_up = False
-        self._watch = CheckpointWatch(
-            records.checkpoints, records.timeout_ms, records.tolerable_failures, self._give_up
-        )
 
     def run(self) -> None:
         """Run it, again after failures as the restart strategy says."""
@@ -106,16 +102,13 @@ class StreamJob:
             run_with_restarts(
                 self._run_once, self._records.strategy, self._records.exceptions, self._stopped,
                 started=lambda: self._attempt is not None and self._attempt.query_started,
-                on_status=self._set_status,
+                on_status=self._records.set_status,
             )  # fmt: skip
             with self._saving:  # the job has not ended before its last savepoint is written
                 self._results.commits.tick(final=True)
         finally:
             self._over.set()
             self._results.commits.close()
-
-    def _set_status(self, status: JobStatus) -> None:
-        self._records.status = status
 
     def recover_earlier_runs(self) -> None:
         """Commit what runs before this one had checkpointed and not committed."""
@@ -172,40 +165,39 @@ class StreamJob:
         self._begun.set()
         if self._stopped.is_set():
             return
-        with self._watch.running():
+        with self._records.checkpoints.of_attempt():
             attempt.run()
 
     # What the stream tells.
 
-    def begun(self, batch_id: int) -> None:
-        self._watch.begin(batch_id)
+    def begun(self, number: int) -> None:
+        self._records.checkpoints.begin(number)
 
-    def arrived(self, batch_id: int, items: list[DriverItem]) -> None:
-        self._results.handle(batch_id, items)
-        written = self._records.figures[batch_id] = self._results.take_written()
+    def failed(self, number: int, reason: str) -> None:
+        self._records.checkpoints.fail(number, reason)
+
+    def arrived(self, number: int, items: list[DriverItem]) -> None:
+        self._results.handle(number, items)
+        written = self._records.figures[number] = self._results.take_written()
         if any(figures["union"] for figures in written):
-            # Before the batch is committed: a job that dies right after it must know.
+            # Before the checkpoint is complete: a job that dies right after it must know.
             deal_out_on_resume(self._folder)
 
     def told(self, items: list[DriverItem]) -> None:
         self._results.show(items)
 
-    def committed(self, batch_id: int) -> None:
-        self._results.commits.commit_upto(batch_id)
-        written = self._records.figures.pop(batch_id, [])
-        self._watch.complete(batch_id, _figures(written), self._folder.run.uri)
-        reach("cleanup.before", batch_id)
+    def committed(self, number: int) -> None:
+        self._results.commits.commit_upto(number)
+        written = self._records.figures.pop(number, [])
+        self._records.checkpoints.complete(number, _figures(written), self._folder.run.uri)
+        reach("cleanup.before", number)
         if self._folder.lasting and not self._cleaned_up:
             remove_earlier_runs(self._folder)
             self._cleaned_up = True
-        reach("cleanup.after", batch_id)
+        reach("cleanup.after", number)
 
     def idle(self) -> None:
         self._results.commits.tick()
-
-    def _give_up(self, error: JobFailed) -> None:
-        if self._attempt is not None:
-            self._attempt.fail(error)
 
     # What others ask for.
 
@@ -236,8 +228,8 @@ class StreamJob:
             if stops:
                 attempt.fail(failed)  # its sources wait: it goes on from its last checkpoint
             raise failed
-        with attempt.files.hold(number) as checkpoint:
-            return self._write(target, attempt.store, checkpoint.number)
+        with attempt.files.hold(number) as held:
+            return self._write(target, attempt.store, held)
 
     def stop_with_savepoint(self, directory: str, *, drain: bool) -> str:
         """Stop with a checkpoint and save it; drained, after all timers have fired."""
@@ -272,7 +264,7 @@ class StreamJob:
         only_asked_for = self._settings.checkpoints.interval is None
         if attempt.last is None or only_asked_for:
             attempt.checkpoint(_SAVED_WITHIN)
-        with attempt.files.hold_last() as held:
+        with attempt.files.hold() as held:
             yield held
 
     def _wait_for_end(self) -> Attempt:
@@ -281,7 +273,7 @@ class StreamJob:
         while True:
             attempt = self._attempt
             assert attempt is not None
-            if attempt.ended_in is not None and attempt.wait_for(attempt.ended_in, 1):
+            if attempt.ledger.ended:
                 return attempt
             if time.monotonic() > deadline or self._stopped.is_set() or self._over.is_set():
                 raise JobFailed("the job did not come to its end")

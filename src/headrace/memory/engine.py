@@ -20,6 +20,7 @@ from headrace.memory.clock import ManualClock
 from headrace.memory.snapshot import Snapshot
 from headrace.origin import calling_origin
 from headrace.plan.physical import RESTORED_CHECKPOINT, PhysicalPlan
+from headrace.runtime.driver_items import PROGRESS, DriverItem, DriverItems
 from headrace.runtime.envelope import Envelope
 from headrace.runtime.event_time import ANY_SPLIT, Watermarks
 from headrace.runtime.flow.assignment import tasks_of
@@ -27,15 +28,14 @@ from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import (
     Acknowledged,
     Begin,
-    DriverItem,
     Ended,
     Round,
     TaskId,
     TaskPart,
 )
 from headrace.runtime.flow.snapshots import Written
-from headrace.runtime.flow.task import DriverItems, FlowTask
-from headrace.runtime.level_task import PROGRESS, Row
+from headrace.runtime.flow.task import FlowTask
+from headrace.runtime.outbox import Row
 from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
 
 OnItems = Callable[[int, list[DriverItem]], None]
@@ -97,10 +97,7 @@ class MemoryEngine:
                 0, self.batches + 1, self._kept.slots.get(id), number,
                 round=Round(times=self._times_at(level), reads_all=True),
             )  # fmt: skip
-            tasks[id] = begin_task(
-                id, level, begin, self, items, read=self._kept.files.__getitem__,
-                tasks_of=dict.fromkeys(sources, 1),
-            )  # fmt: skip
+            tasks[id] = begin_task(id, level, begin, self, items, read=self._kept.files.__getitem__)
         return tasks
 
     def _times_at(self, level: FlowingLevel) -> Watermarks:
@@ -113,7 +110,7 @@ class MemoryEngine:
 
     def tasks(self) -> Iterator[FlowingLevel]:
         """Every task, sources first."""
-        yield from (task.task for task in self._tasks.values())
+        yield from (task.level for task in self._tasks.values())
 
     def run(self, batch: MicroBatch) -> None:
         """Run one round through all levels; afterwards its results are out."""
@@ -143,11 +140,11 @@ class MemoryEngine:
 
     def _read(self, task: FlowTask, batch: MicroBatch, number: int) -> Iterator[Row]:
         """Have a source task read its part of a round."""
-        level, source = task.task, task.task.source
+        level, source = task.level, task.level.source
         assert source is not None
         batches = list(batch.records.get(source, ()))
         for records in batches:
-            level.begin_split(records.split)  # all are known before the first of them can end
+            level.time.begin_split(records.split)  # all are known before the first of them can end
         for records in batches:
             yield from task.feed(source, _copied(source, records))
         if source in batch.watermarks:
@@ -167,13 +164,13 @@ class MemoryEngine:
         self._on_items(number, [item for part in parts for item in part.items])
         for task in self._tasks.values():
             if not task.ended:
-                task.task.complete(number)
+                task.level.complete(number)
 
     def _keep_times(self, task: FlowTask, items: Iterable[DriverItem]) -> None:
-        assert task.task.source is not None
+        assert task.level.source is not None
         for vertex, _, kind, splits in items:
             if kind == PROGRESS:
-                uid = self.plan.vertices[task.task.source].uid
+                uid = self.plan.vertices[task.level.source].uid
                 by_uid = self._kept.splits.setdefault(uid, {})
                 by_uid[self.plan.vertices[vertex].uid] = splits
 
@@ -194,13 +191,13 @@ class MemoryEngine:
         logged, or `compact`ed."""
         now = replace(self._kept, now=self.clock())
         if compact:
-            now = now.compacted({id: task.task.state for id, task in self._tasks.items()})
+            now = now.compacted({id: task.level.state for id, task in self._tasks.items()})
         return pickle.dumps(now, 5)
 
     def close(self) -> None:
         for task in self._tasks.values():
             if not task.ended:
-                task.task.close()
+                task.level.close()
 
 
 def _read_by_one(plan: PhysicalPlan) -> PhysicalPlan:
@@ -218,7 +215,7 @@ def _copied(source: int, records: Batch) -> Batch:
 
 def _take(task: FlowTask, parcels: Iterable[bytes]) -> Iterator[Row]:
     """Have a task behind an exchange work off what a round brings it."""
-    task.task.fire_processing_time()
+    task.level.fire_processing_time()
     for parcel in parcels:
         yield from task.arrive(parcel)
     while task.has_work:

@@ -7,7 +7,7 @@ happens next, so that every order of events can be tried, and crashes between an
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from headrace.core.source import SplitSpec
 from headrace.memory.begun_task import begin_task
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.driver_items import DriverItems
 from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings
@@ -32,10 +33,11 @@ from headrace.runtime.flow.messages import (
     TaskId,
     Trigger,
 )
+from headrace.runtime.flow.place import source_tasks
 from headrace.runtime.flow.snapshots import Written
 from headrace.runtime.flow.splits import Splits
-from headrace.runtime.flow.task import DriverItems, FlowTask
-from headrace.runtime.level_task import Row
+from headrace.runtime.flow.task import FlowTask
+from headrace.runtime.outbox import Row
 from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
 
 Event = tuple[str, Any]
@@ -99,16 +101,14 @@ class Network:
         self._members: dict[TaskId, _Member] = {}
         self._said: dict[TaskId, deque[Any]] = {}
         self._parcels: dict[tuple[TaskId, TaskId], deque[bytes]] = {}
-        sources = [(vertex.id, number) for vertex in plan.sources
-                   for number in range(vertex.parallelism)]  # fmt: skip
-        self.sources = dict(enumerate(sources))
+        self.sources = source_tasks(plan)
         self.master = Master(
             Beginning(plan, disk.attempts, disk.last(), begun_with),
             Surroundings(_Checkpoints(disk), listener, self._tell),
             settings or CheckpointSettings(at_most=2),
         )
         for task in tasks_of(plan):
-            self._said[task] = deque([Hello(task, 0)])
+            self._said[task] = deque([Hello(task)])
             self._members[task] = _Member(self, task)
 
     # What can happen, and lets it happen.
@@ -214,13 +214,13 @@ class _Member:
         elif isinstance(message, Room):
             self._network.send(self._id, self._task.make_room(message))
         elif isinstance(message, Completed) and not self._task.ended:
-            self._task.task.complete(message.checkpoint)
+            self._task.level.complete(message.checkpoint)
         elif self._splits is not None:
             self._is_dry = False
             if isinstance(message, Assign):
                 for known in self._splits.assign(message.splits):
                     self._feed(known)
-                self._task.task.know_splits(any_here=bool(message.splits))
+                self._task.level.time.know_splits(any_here=bool(message.splits))
                 self._network.send(self._id, self._task.end_round())
             elif isinstance(message, NoMoreSplits):
                 self._splits.complete()
@@ -235,10 +235,9 @@ class _Member:
             spec = level.plan.vertices[network.sources[self._id.number][0]].source
             assert isinstance(spec, SplitSpec)
             self._splits = Splits(spec.source)
-            level.awaits_splits = True
+            level.time.awaits_splits = True
         self._task = begin_task(
             self._id, level, begin, self, items, read=network.disk.files.__getitem__,
-            tasks_of=Counter(vertex for vertex, _ in network.sources.values()),
             splits=self._splits,
         )  # fmt: skip
         self.send(Ready(self._id, level.has_union_state))
@@ -308,5 +307,5 @@ class _Member:
         """Let go of what waits, and move time on."""
         assert self._task is not None
         self._holds_back = False
-        self._task.task.move_time()
+        self._task.level.time.move()
         self._network.send(self._id, self._task.end_round())

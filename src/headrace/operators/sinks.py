@@ -53,7 +53,7 @@ class CollectOperator(Operator):
 
 
 class WriteOperator(CheckpointingOperator):
-    """Writes with a sink's writer, one writer per subtask and micro-batch."""
+    """Writes with a sink's writer, one writer per subtask and checkpoint."""
 
     def __init__(self, sink: Sink[Any]):
         self.sink = sink

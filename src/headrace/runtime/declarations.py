@@ -9,7 +9,7 @@ from headrace.errors import HeadraceError
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.carried_time import ENGINE_UID
 from headrace.runtime.declared_state import Declared
-from headrace.runtime.level_task import LevelTask
+from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
 from headrace.runtime.vertex_task import VertexTask
 
@@ -29,7 +29,9 @@ def declarations(plan: PhysicalPlan, files: Mapping[str, str] | None = None) -> 
     found = Declarations()
     pickled = pickle_plan(plan)
     for level in range(1, plan.last_level + 1):
-        task = LevelTask(unpickle_plan(pickled), level, 0, lambda: 0, files=files)
+        task = FlowingLevel(
+            unpickle_plan(pickled), level, 0, lambda: 0, tell=None, files=files, checkpoints=False
+        )
         for each in task.tasks.values():
             found.states[each.vertex.uid] = {}
             why = _opened(each)

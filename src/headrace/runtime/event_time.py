@@ -21,7 +21,7 @@ Watermarks = dict[int, dict[str, Progress]]
 """For each origin (a source or assigner) the progress of each of its splits."""
 
 ANY_SPLIT = ""
-"""The split of a source whose parts are read within one micro-batch and then gone."""
+"""The split of a source whose parts are read within one round and then gone."""
 
 UNHEARD = "?"
 """Stands for an origin nothing was heard of yet, so that it can be idle from the start."""
@@ -119,10 +119,6 @@ class EventTime:
         """How far an origin has come before it ended."""
         return self._reached.get(origin, MIN_TIMESTAMP)
 
-    def of_origin(self, origin: int) -> tuple[int, bool]:
-        """How far an origin has come, and whether it is idle."""
-        return self._of(origin)
-
     def start(self, origins: Iterable[int]) -> None:
         """Begin to wait for origins that may turn out to be idle from the start."""
         for origin in origins:
@@ -133,19 +129,20 @@ class EventTime:
         """How far time has come for an operator behind these origins."""
         if len(origins) == 1:
             [origin] = origins
-            return self._of(origin)[0]
-        return least([self._of(origin) for origin in origins])[0]
+            return self.of_origin(origin)[0]
+        return least([self.of_origin(origin) for origin in origins])[0]
 
     def progress(self, origin: int) -> Progress:
         """What this task makes of an origin's reports, for those who do not hear them."""
-        watermark, idle = self._of(origin)
+        watermark, idle = self.of_origin(origin)
         splits = self._table.get(origin) or {}
         if not any(heard for _, heard in splits.values()):
             return watermark, 0
         now = max(1, self._now)
         return watermark, -now if idle else now
 
-    def _of(self, origin: int) -> tuple[int, bool]:
+    def of_origin(self, origin: int) -> tuple[int, bool]:
+        """How far an origin has come, and whether it is idle."""
         splits = self._table.get(origin)
         if not splits:
             return MIN_TIMESTAMP, False

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from headrace.core.operator import Batch
 from headrace.core.user_code import RecordFailure, report
 from headrace.errors import HeadraceError
 from headrace.plan.physical import Edge, Vertex
+from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.envelope import MARK, Envelope, Item
 from headrace.runtime.event_time import Watermarks
 
+Row = tuple[int, bytes]
+"""A slot, and what is for it."""
 TO_DRIVER = -1
 """The slot of rows that are for the driver alone."""
 
@@ -23,17 +25,17 @@ class Outbox:
     _LEAST_RECORDS = 16
 
     def __init__(
-        self, slots: int, subtask: int, last: bool, tell: Callable[[Any], None] | None = None
+        self, slots: int, subtask: int, is_last: bool, tell: Callable[[DriverItem], None] | None
     ):
         """`tell`: where there is a shorter way to the driver than through all levels."""
         self._tell = tell
         self._slots = slots
         self._subtask = subtask
-        self._last = last
+        self.is_last = is_last
         self._records: list[list[Item]] = [[] for _ in range(slots)]
         self._sizes = [0] * slots
-        self._driver: list[tuple[int, int, str, Any]] = []
-        self._full: list[tuple[int, bytes]] = []
+        self._driver: list[DriverItem] = []
+        self._full: list[Row] = []
         self._most = self.BLOB_RECORDS
         self._record_bytes = 64.0
         """About how many bytes a record takes."""
@@ -81,31 +83,31 @@ class Outbox:
         """Let every slot know of watermarks after the records sent so far.
 
         Each one by itself, even if no record comes between two: what a timer sees of time must
-        not depend on where micro-batches are cut.
+        not depend on where rounds are cut.
         """
-        if not self._last:
+        if not self.is_last:
             for records in self._records:
                 records.append((MARK, 0, news))
 
-    def to_driver(self, item: tuple[int, int, str, Any]) -> None:
+    def to_driver(self, item: DriverItem) -> None:
         if self._tell is not None:
             self._tell(item)
         else:
             self._driver.append(item)
 
-    def take_full(self) -> list[tuple[int, bytes]]:
+    def take_full(self) -> list[Row]:
         """The blobs that are large enough to go."""
         full, self._full = self._full, []
         if len(self._driver) > 64:
             full.append(self.take_driver())
         return full
 
-    def take_waiting(self) -> Iterator[tuple[int, bytes]]:
+    def take_waiting(self) -> Iterator[Row]:
         """All that waits, for each slot that something waits for."""
         yield from self.take_full()
         if self._driver:
             yield self.take_driver()
-        if not self._last:
+        if not self.is_last:
             for slot, records in enumerate(self._records):
                 if records:
                     yield slot, Envelope(self._take(slot)).encode()
@@ -115,7 +117,7 @@ class Outbox:
         self._sizes[slot] = 0
         return records
 
-    def take_driver(self) -> tuple[int, bytes]:
+    def take_driver(self) -> Row:
         driver, self._driver = self._driver, []
-        slot = TO_DRIVER if self._last else self._subtask % self._slots
+        slot = TO_DRIVER if self.is_last else self._subtask % self._slots
         return slot, Envelope(driver=driver).encode()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.runtime.redistribution import split_list, union
 from headrace.runtime.state_rows import KEYED, LIST, UNION, WINDOW, Item, RowForm
 
 
@@ -39,8 +39,8 @@ class Placement:
         parts: list[list[Any]] = [[] for _ in range(max(self.was, subtasks))]
         for subtask, values in items:
             parts[subtask] = values
-        if form.scope == UNION:
-            parts = union(parts, self.parallelism)
+        if form.scope == UNION:  # every subtask is given all elements, and takes what it wants
+            parts = [[value for part in parts for value in part]] * self.parallelism
         else:
             parts = split_list(parts, self.parallelism)
         for slot, values in enumerate(parts):
@@ -82,3 +82,17 @@ class Placement:
         return rows.filter(
             pc.and_(pc.greater_equal(stored, groups.start), pc.less(stored, groups.stop))
         )
+
+
+def split_list(parts: list[list[Any]], parallelism: int) -> list[list[Any]]:
+    """List state: the elements, in the order of the old subtasks, in runs of equal length.
+
+    The first runs are one longer where the elements do not divide evenly. With as many subtasks as
+    before each keeps its own part.
+    """
+    if len(parts) == parallelism:
+        return parts
+    elements = [element for part in parts for element in part]
+    length, longer = divmod(len(elements), parallelism)
+    starts = [number * length + min(number, longer) for number in range(parallelism + 1)]
+    return [elements[start:end] for start, end in pairwise(starts)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -25,6 +25,7 @@ from headrace.core.table_columns import from_arrow
 from headrace.core.table_connector import INSERT
 from headrace.core.user_code import RecordFailure, apply_all
 from headrace.errors import Unsupported
+from headrace.runtime.flow import messages
 from headrace.runtime.line_ranges import decoded
 from headrace.runtime.pickling import dumps_for_workers
 
@@ -100,18 +101,42 @@ def _read_splits(spec: SplitSpec, ranges: list[bytes]) -> Iterator[Batch]:
         )
     try:
         for blob in ranges:
-            for split, start, end, ends in pickle.loads(blob):
-                name = None if spec.source.splits_end else split.id
-                if start == end and name is not None:
-                    yield Batch([], split=name)  # there is such a split, for those who keep time
-                parts = () if start == end else read_split(reader, split, start, end)
-                for batch in parts:
-                    batch.split = name
-                    yield batch
-                if ends and name is not None:
-                    yield Batch([], split=name, ends_split=True)
+            parts = [messages.Range(*each) for each in pickle.loads(blob)]
+            yield from read_ranges(reader, parts, splits_end=spec.source.splits_end)
     finally:
         reader.close()
+
+
+def read_ranges(
+    reader: SplitReader[Any], ranges: Sequence[messages.Range], *, splits_end: bool
+) -> Iterator[Batch]:
+    """The records of some ranges, and word of each split that is read or at its end."""
+    if not splits_end:
+        # There are such splits, for those who keep time: they know it before the first one ends.
+        yield from [Batch([], split=each.split.id) for each in ranges]
+    for each in ranges:
+        name = None if splits_end else each.split.id
+        if each.start != each.end:
+            parts = read_split(reader, each.split, each.start, each.end)
+            for batch in without_first(parts, each.skip):
+                batch.split = name
+                yield batch
+        if each.ends and name is not None:
+            yield Batch([], split=name, ends_split=True)
+
+
+def without_first(parts: Iterator[Batch], count: int) -> Iterator[Batch]:
+    """All but so many records."""
+    for part in parts:
+        size = len(part.values)
+        if size <= count:
+            count -= size
+            continue
+        if count:
+            stamps = None if part.timestamps is None else list(islice(part.timestamps, count, None))
+            part = Batch(part.values[count:], stamps)
+            count = 0
+        yield part
 
 
 def read_split(reader: SplitReader[Any], split: Split, start: Any, end: Any) -> Iterator[Batch]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from headrace.core.functions import AggregateFunction
 from headrace.core.operator import KeyScope
@@ -18,6 +18,8 @@ from headrace.core.state import (
 from headrace.errors import StateAccessError
 from headrace.origin import calling_origin
 from headrace.runtime.tables import ListTable, MapTable, ValueTable
+
+T = TypeVar("T", ListTable, MapTable)
 
 
 def _no_key() -> StateAccessError:
@@ -66,11 +68,11 @@ class HeapValueState(ValuesByKey[Any]):
             raise _no_key() from None
 
 
-class HeapListState(ListState[Any]):
-    """A list per key, in memory."""
+class _Scoped(Generic[T]):
+    """State of a table that is kept for the key of a scope."""
 
-    def __init__(self, table: ListTable, scope: KeyScope):
-        self._table = table
+    def __init__(self, table: T, scope: KeyScope):
+        self._table: T = table
         self._scope = scope
 
     def _key(self) -> Any:
@@ -78,6 +80,10 @@ class HeapListState(ListState[Any]):
             return self._scope.key
         except AttributeError:
             raise _no_key() from None
+
+
+class HeapListState(_Scoped[ListTable], ListState[Any]):
+    """A list per key, in memory."""
 
     def get(self) -> list[Any]:
         return list(self._table.data.get(self._key(), ()))
@@ -95,18 +101,8 @@ class HeapListState(ListState[Any]):
         self._table.put(self._key(), None)
 
 
-class HeapMapState(BroadcastState[Any, Any]):
+class HeapMapState(_Scoped[MapTable], BroadcastState[Any, Any]):
     """A map per key, in memory; with a fixed key it is broadcast state."""
-
-    def __init__(self, table: MapTable, scope: KeyScope):
-        self._table = table
-        self._scope = scope
-
-    def _key(self) -> Any:
-        try:
-            return self._scope.key
-        except AttributeError:
-            raise _no_key() from None
 
     def _entries(self) -> dict[Any, Any]:
         found: dict[Any, Any] = self._table.data.get(self._key(), {})
@@ -117,10 +113,6 @@ class HeapMapState(BroadcastState[Any, Any]):
 
     def put(self, key: Any, value: Any) -> None:
         self._table.put(self._key(), key, value)
-
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict(dict_value).items():  # PyFlink takes pairs alone
-            self.put(key, value)
 
     def remove(self, key: Any) -> None:
         self._table.remove(self._key(), key)

@@ -33,6 +33,7 @@ from headrace.core.types import TypeInformation
 from headrace.core.user_code import RecordFailure, apply_all, report
 from headrace.errors import StateAccessError
 from headrace.plan.physical import Vertex
+from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.event_time import ANY_SPLIT, Progress
 from headrace.runtime.subtask_state import (
     BROADCAST_PREFIX,
@@ -60,7 +61,7 @@ class VertexTask:
 
     def __init__(
         self, vertex: Vertex, operator: Operator, task: TaskInfo, state: SubtaskState,
-        clock: Callable[[], int], send_to_driver: Callable[[tuple[int, int, str, Any]], None],
+        clock: Callable[[], int], send_to_driver: Callable[[DriverItem], None],
     ):  # fmt: skip
         self.vertex = vertex
         self.operator = operator

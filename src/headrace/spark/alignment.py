@@ -1,24 +1,20 @@
 """Keeping the sources of a watermark group together.
 
 The driver hears how far the splits have come, and lets those wait that are too far ahead of their
-group. Results do not depend on it: it keeps what waits for the
-slower sources small.
+group. Results do not depend on it: it keeps what waits for the slower sources small.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any
 
 from headrace.core.operator import MAX_TIMESTAMP
 from headrace.core.watermarks import Alignment
 from headrace.operators.timestamps import TimestampsOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
-from headrace.runtime.event_time import Progress, later
-from headrace.runtime.level_task import PROGRESS
-
-Item = tuple[int, int, str, Any]
+from headrace.runtime.driver_items import PROGRESS, DriverItem
+from headrace.runtime.event_time import Watermarks, merge_watermarks
 
 
 class Aligner:
@@ -30,20 +26,18 @@ class Aligner:
             for source in plan.sources if source.source is not None and not source.source.bounded
             for edge in source.edges if _alignment(plan.vertices[edge.target]) is not None
         }  # fmt: skip
-        self._known: dict[int, dict[str, Progress]] = {}
+        self._known: Watermarks = {}
         self._idle_after = {origin: plan.vertices[origin].operator for origin in self._sources}
 
-    def take_in(self, items: Iterable[Item]) -> None:
+    def take_in(self, items: Iterable[DriverItem]) -> None:
         """Hear how far the splits have come."""
         if not self._sources:
             return
         for origin, _, kind, splits in items:
             if kind == PROGRESS and origin in self._sources:
-                known = self._known.setdefault(origin, {})
-                for split, progress in splits.items():
-                    known[split] = later(known[split], progress) if split in known else progress
+                merge_watermarks(self._known, {origin: splits})
 
-    def ahead(self) -> dict[str, list[str]]:
+    def ahead(self) -> dict[int, list[str]]:
         """By source, the splits that shall wait."""
         slowest: dict[str, int] = {}
         for origin, (_, alignment) in self._sources.items():
@@ -52,11 +46,11 @@ class Aligner:
                 if not self._is_idle(origin, heard) and watermark != MAX_TIMESTAMP:
                     group = alignment.group
                     slowest[group] = min(watermark, slowest.get(group, watermark))
-        ahead: dict[str, list[str]] = {}
+        ahead: dict[int, list[str]] = {}
         for origin, (source, alignment) in self._sources.items():
             assert alignment is not None
             limit = slowest.get(alignment.group, MAX_TIMESTAMP) + alignment.max_drift_ms
-            ahead[str(source.id)] = [
+            ahead[source.id] = [
                 split for split, (watermark, _) in self._known.get(origin, {}).items()
                 if watermark > limit
             ]  # fmt: skip

@@ -11,18 +11,12 @@ import struct
 import pyarrow as pa
 
 _SLOT_AND_BLOB = pa.schema([("slot", pa.int32()), ("blob", pa.binary())])
-_ROW = pa.schema([("row", pa.binary())])
 _LARGEST = 2**31 - 1
 
 
 def slot_and_blob(slot: int, blob: bytes) -> pa.RecordBatch:
     """A row for a slot."""
     return pa.RecordBatch.from_arrays([_number(slot), _binary(blob)], schema=_SLOT_AND_BLOB)
-
-
-def only_row(row: bytes) -> pa.RecordBatch:
-    """A row of the single column `row`."""
-    return pa.RecordBatch.from_arrays([_binary(row)], schema=_ROW)
 
 
 def _number(number: int) -> pa.Array:

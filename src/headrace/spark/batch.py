@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import reduce
-from typing import Any
+from functools import partial, reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.envelope import Envelope
 from headrace.spark.fail_fast import run_in_group
+from headrace.spark.flow.lowering import at_slots, lower_levels
 from headrace.spark.inputs import static_input
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import SCHEMA, read_all, run_level
 
-DriverItem = tuple[int, int, str, Any]
 OnResults = Callable[[int, list[DriverItem]], None]
 
 
@@ -25,11 +25,8 @@ def lower_batch(spark: SparkSession, plan: PhysicalPlan, shipment: Shipment) -> 
         static_input(spark, vertex).mapInArrow(read_all(shipment, vertex.id), SCHEMA)
         for vertex in plan.sources
     ]
-    frame = reduce(DataFrame.unionAll, inputs)
-    for level in range(1, plan.last_level + 1):
-        frame = frame.repartitionById(plan.parallelism, "slot")
-        frame = frame.mapInArrow(run_level(shipment, level), SCHEMA)
-    return frame
+    read = reduce(DataFrame.unionAll, inputs)
+    return lower_levels(read, plan, at_slots, partial(run_level, shipment))
 
 
 def run_batch(

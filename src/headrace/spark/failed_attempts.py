@@ -75,9 +75,9 @@ def folder_of_notes(root: str) -> Path:
     return Path(root) / _FOLDER
 
 
-def notes_of(folder: Path, group: str | None) -> list[Path]:
-    """The notes of a job group, or all."""
-    return sorted(folder.glob("*" + _ENDING if group is None else f"{group}.*{_ENDING}"))
+def notes_of(folder: Path, group: str) -> list[Path]:
+    """The notes of a job group."""
+    return sorted(folder.glob(f"{group}.*{_ENDING}"))
 
 
 def _note() -> Path | None:

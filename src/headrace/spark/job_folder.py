@@ -41,7 +41,7 @@ class RunNote:
 
     @property
     def run_output_id(self) -> str:
-        """Names the output of this run: its micro-batches are numbered anew."""
+        """Names the output of this run: its checkpoints are numbered anew."""
         return self.output_id if self.run == 0 else f"{self.output_id}-{self.run}"
 
 
@@ -139,7 +139,7 @@ def shape_of(plan: PhysicalPlan) -> dict[str, Any]:
         "parallelism": plan.parallelism,
         "operators": [[v.uid, v.name, v.level, v.parallelism, v.max_parallelism] for v in vertices],
         "sources": [[v.uid, type(v.source).__name__] for v in plan.sources],
-        # From the first micro-batch of a run on they have a journal, or none has.
+        # From the first checkpoint of a run on they have a journal, or none has.
         "committers": sorted(v.uid for v in vertices if _commits(v)),
     }
 

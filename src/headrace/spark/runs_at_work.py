@@ -1,7 +1,7 @@
 """The jobs a worker process works for: it outlives them, and keeps what they need between batches.
 
 Several jobs of one program may run at once. What is kept for one of them must not be dropped since
-another has a micro-batch, nor kept when its job has ended: it may be gigabytes.
+another has a round, nor kept when its job has ended: it may be gigabytes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from headrace.spark.shipment import Shipment
 
 _FORGOTTEN_AFTER = 60.0
-"""Seconds without a micro-batch after which a job counts as ended where its mark cannot be seen."""
+"""Seconds without a round after which a job counts as ended where its mark cannot be seen."""
 
 _RUNS: dict[str, tuple[str | None, float]] = {}
 """The mark of each run that was at work here, and when it last was."""

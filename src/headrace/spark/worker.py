@@ -14,10 +14,8 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from headrace.core.operator import Batch
-from headrace.core.source import FrameSpec
-from headrace.plan.physical import Vertex
+from headrace.core.source import FrameSpec, SourceSpec
 from headrace.runtime.flow.level import FlowingLevel
-from headrace.runtime.level_task import LevelTask
 from headrace.runtime.source_task import decoder
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import reported
@@ -71,8 +69,9 @@ def read_all(shipment: Shipment, source: int) -> ArrowFunction:
             task = batch_task(shipment, 0, partition(), source=source)
             vertex = task.plan.vertices[source]
             reporting.speaks_of(vertex.name, vertex.uid)
+            assert vertex.source is not None
             with abandoned_on_failure(task):
-                for batch in _records(vertex, batches):
+                for batch in decode_rows(vertex.source, batches):
                     yield from as_arrow(task.feed(source, batch))
                 yield from as_arrow(task.finish_batch())
             task.close()
@@ -95,18 +94,17 @@ def run_level(shipment: Shipment, level: int) -> ArrowFunction:
     return run
 
 
-def _records(vertex: Vertex, batches: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
+def decode_rows(spec: SourceSpec, batches: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
     """What rows of a source hold."""
-    assert vertex.source is not None
-    read = decoder(vertex.source)
-    # Rows that Spark reads itself have all their columns; others are one.
-    native = isinstance(vertex.source, FrameSpec)
+    read = decoder(spec)
+    # Rows of a table have all their columns; others are one.
+    is_table = isinstance(spec, FrameSpec)
     for rows in batches:
-        yield from read([rows] if native else column(rows, 0))
+        yield from read([rows] if is_table else column(rows, 0))
 
 
 @contextmanager
-def abandoned_on_failure(task: LevelTask) -> Iterator[None]:
+def abandoned_on_failure(task: FlowingLevel) -> Iterator[None]:
     """Close the functions of a task that failed, whatever they say to it."""
     try:
         yield

@@ -28,7 +28,7 @@ from headrace.memory.engine import MemoryEngine, MicroBatch
 from headrace.origin import calling_origin
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
-from headrace.runtime.flow.messages import DriverItem
+from headrace.runtime.driver_items import DriverItem
 from headrace.testing.inspection import (
     broadcast_state_of,
     keyed_state_of,

@@ -12,7 +12,7 @@ from headrace.core.timers import TimeDomain
 from headrace.errors import InvalidArgument
 from headrace.memory.engine import MemoryEngine
 from headrace.origin import calling_origin
-from headrace.runtime.level_task import LevelTask
+from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.subtask_state import BROADCAST_PREFIX, LIST_PREFIX, UNION_PREFIX
 from headrace.runtime.ttl import Expiry
 from headrace.runtime.vertex_task import VertexTask
@@ -79,14 +79,14 @@ def operator_state_of(engine: MemoryEngine, name: str) -> list[Any]:
     ]  # fmt: skip
 
 
-def _operators(engine: MemoryEngine) -> Iterator[tuple[LevelTask, VertexTask, TappedOperator]]:
+def _operators(engine: MemoryEngine) -> Iterator[tuple[FlowingLevel, VertexTask, TappedOperator]]:
     for task in engine.tasks():
         for vertex in task.tasks.values():
             if isinstance(vertex.operator, TappedOperator):
                 yield task, vertex, vertex.operator
 
 
-def _visible(descriptor: StateDescriptor, stored: Any, task: LevelTask) -> Any:
+def _visible(descriptor: StateDescriptor, stored: Any, task: FlowingLevel) -> Any:
     value = stored
     if descriptor.ttl is not None:
         value = _unexpired(descriptor.kind, stored, Expiry(descriptor.ttl, task.clock))

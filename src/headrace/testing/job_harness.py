@@ -17,7 +17,7 @@ from headrace.memory.engine import MemoryEngine, MicroBatch, OnItems
 from headrace.memory.inputs import micro_batches
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
-from headrace.runtime.flow.messages import DriverItem
+from headrace.runtime.driver_items import DriverItem
 from headrace.testing.recordings import Record, Recordings
 from headrace.testing.taps import tapped, with_recorder
 

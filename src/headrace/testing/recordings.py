@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.core.output_tag import OutputTag
-from headrace.runtime.flow.messages import DriverItem
+from headrace.runtime.driver_items import DriverItem
 from headrace.testing.taps import OUTPUT, SIDE_OUTPUT
 
 Record = tuple[Any, int | None]

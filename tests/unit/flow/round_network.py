@@ -22,14 +22,16 @@ import pyarrow as pa
 from headrace.core.source import LiveReader, SplitSpec
 from headrace.memory.network import Disk, _Checkpoints
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.flow.assignment import tasks_by_source
+from headrace.runtime.flow.coordinator import CheckpointSettings
 from headrace.runtime.flow.master import Beginning, Listener, Savepoint, Surroundings
 from headrace.runtime.flow.messages import Begin, Hello, TaskId
+from headrace.runtime.flow.place import source_tasks
 from headrace.runtime.flow.round_sources import LiveRounds, Portion, RoundSource, SplitRounds
 from headrace.runtime.flow.rounds import Rounds
 from headrace.spark.failures import Reporting
 from headrace.spark.flow import round_worker
 from headrace.spark.flow.channel import Address
-from headrace.spark.flow.lowering import source_tasks
 from headrace.spark.flow.worker import FlowPlan
 from headrace.spark.shipment import pack
 
@@ -75,6 +77,7 @@ class RoundNetwork:
         self.rounds = Rounds(
             Beginning(plan, disk.attempts, disk.last(), begun_with),
             Surroundings(_Checkpoints(disk), listener, self._tell),
+            CheckpointSettings(),
             self._make_sources,
         )
         self._has_begun = False
@@ -90,12 +93,9 @@ class RoundNetwork:
 
     def _make_sources(self, saved: Mapping[str, dict[str, Any]]) -> list[RoundSource]:
         found: list[RoundSource] = []
-        first = 0
-        for vertex in self.plan.sources:
+        for vertex, tasks in tasks_by_source(self.plan):
             assert isinstance(vertex.source, SplitSpec)
             source = vertex.source.source
-            tasks = [TaskId(0, first + number) for number in range(vertex.parallelism)]
-            first += vertex.parallelism
             live = isinstance(source.create_reader(), LiveReader)
             make = LiveRounds if live else SplitRounds
             found.append(make(vertex, tasks, source, saved.get(vertex.uid, {})))
@@ -178,7 +178,7 @@ class RoundNetwork:
 
     def hello(self, task: TaskId) -> Begin:
         """A task says that it is there, and hears what to do."""
-        self.rounds.take_in(task, Hello(task, 0), 0.0)
+        self.rounds.take_in(task, Hello(task), 0.0)
         begin = self._heard.pop(task)
         assert isinstance(begin, Begin)
         return begin
@@ -287,6 +287,9 @@ class Printed:
         self._lines: list[str] = []
 
     def begun(self, number: int) -> None:
+        """Nobody has to know."""
+
+    def failed(self, number: int, reason: str) -> None:
         """Nobody has to know."""
 
     def told(self, items: list[Any]) -> None:

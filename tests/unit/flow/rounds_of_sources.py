@@ -9,7 +9,7 @@ from headrace.core.source import Source, SplitReader, SplitSpec
 from headrace.plan.physical import Vertex
 from headrace.runtime.flow.messages import TaskId
 from headrace.runtime.flow.round_sources import LiveRounds, Portion, SplitRounds
-from headrace.runtime.flow.splits import read_ranges
+from headrace.runtime.source_task import read_ranges
 
 Portions = Mapping[TaskId, Portion]
 

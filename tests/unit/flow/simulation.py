@@ -233,6 +233,9 @@ class Outside:
     def begun(self, number: int) -> None:
         """Nobody has to know."""
 
+    def failed(self, number: int, reason: str) -> None:
+        """Nobody has to know."""
+
     def told(self, items: list[Any]) -> None:
         """Nobody has to know."""
 
@@ -338,6 +341,6 @@ def _step(network: Network, chance: random.Random) -> None:
         network.master.trigger(0.0, is_exact=chance.random() < 0.2)
         return
     if coordinator.under_way and chance.random() < 0.005:
-        coordinator.decline(chance.choice(coordinator.under_way), 0.0)
+        coordinator.decline(chance.choice(coordinator.under_way))
     network.master.discover()
     network.happen(chance.choice(list(network.events())))

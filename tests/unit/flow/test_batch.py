@@ -12,9 +12,9 @@ from headrace.core.operator import MIN_TIMESTAMP, Batch
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
+from headrace.runtime.driver_items import COUNTS
 from headrace.runtime.envelope import Envelope
 from headrace.runtime.flow.level import FlowingLevel
-from headrace.runtime.level_task import COUNTS
 from headrace.runtime.pickled_plan import pickle_plan, unpickle_plan
 
 SLOTS = 2

@@ -30,8 +30,8 @@ def server(heard):
 
 def test_words_in_both_directions(server, heard):
     told = queue.Queue()
-    link = Link(server.address, Hello(TASK, 1), told.put)
-    assert heard.get(timeout=10) == (TASK, Hello(TASK, 1))
+    link = Link(server.address, Hello(TASK), told.put)
+    assert heard.get(timeout=10) == (TASK, Hello(TASK))
     link.send(Ready(TASK))
     assert heard.get(timeout=10) == (TASK, Ready(TASK))
     server.send(TASK, Trigger(7))
@@ -42,7 +42,7 @@ def test_words_in_both_directions(server, heard):
 def test_whoever_does_not_know_the_key_is_not_heard(server, heard):
     stranger = replace(server.address, key=b"guess")
     with pytest.raises((AuthenticationError, EOFError, OSError)):
-        Link(stranger, Hello(TASK, 1), lambda message: None)
+        Link(stranger, Hello(TASK), lambda message: None)
     assert heard.empty()
 
 
@@ -50,7 +50,7 @@ def test_nothing_is_unpickled_before(server, heard):
     address = server.address
     with suppress(OSError, EOFError):
         connection = Client((address.host, address.port), "AF_INET")
-        connection.send(Hello(TASK, 1))
+        connection.send(Hello(TASK))
         connection.recv_bytes()
         connection.close()
     with pytest.raises(queue.Empty):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.runtime.flow.coordinator import CheckpointSettings, Coordinator, TooManyFailures
+from headrace.runtime.flow.coordinator import CheckpointSettings, Coordinator
 from headrace.runtime.flow.messages import TaskId, TaskPart
 
 SOURCE, SLOT = TaskId(0, 0), TaskId(1, 0)
@@ -79,29 +79,19 @@ class TestWhen:
 
 class TestGivenUp:
     def test_what_takes_too_long(self):
-        coordinator = ready(interval=1000, timeout=5000, tolerable_failures=1)
+        coordinator = ready(interval=1000, timeout=5000)
         number = coordinator.trigger(1.0)
-        assert coordinator.expire(5.9) == []
-        assert coordinator.expire(6.0) == [number]
-        assert coordinator.under_way == []
-
-    def test_more_in_a_row_than_tolerated(self):
-        coordinator = ready(tolerable_failures=1)
-        coordinator.decline(coordinator.trigger(1.0), 1.0)
-        with pytest.raises(TooManyFailures):
-            coordinator.decline(coordinator.trigger(2.0), 2.0)
-
-    def test_a_complete_one_in_between(self):
-        coordinator = ready(tolerable_failures=1)
-        coordinator.decline(coordinator.trigger(1.0), 1.0)
-        complete(coordinator, coordinator.trigger(2.0), 2.0)
-        coordinator.decline(coordinator.trigger(3.0), 3.0)
+        assert coordinator.overdue(5.9) == []
+        assert coordinator.overdue(6.0) == [number]
+        assert coordinator.decline(number)
+        assert not coordinator.decline(number)
+        assert coordinator.under_way == coordinator.overdue(7.0) == []
 
     def test_what_it_had_prepared_counts_with_the_next(self):
-        coordinator = ready(tolerable_failures=1)
+        coordinator = ready()
         lost = coordinator.trigger(1.0)
         coordinator.acknowledge(SLOT, lost, said("before"), 1.0)
-        coordinator.decline(lost, 1.0)
+        coordinator.decline(lost)
         coordinator.acknowledge(SOURCE, lost, said("late"), 1.1)
         number = coordinator.trigger(2.0)
         coordinator.acknowledge(SOURCE, number, DONE, 2.0)

@@ -21,11 +21,12 @@ from headrace.operators.async_wait import AsyncWaitOperator
 from headrace.operators.sinks import CollectOperator
 from headrace.operators.timestamps import TimestampsOperator
 from headrace.plan.planner import plan
+from headrace.runtime.driver_items import DriverItems
 from headrace.runtime.envelope import MARK, Envelope, Item
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import Begin, TaskId
 from headrace.runtime.flow.parcels import BARRIER, RECORDS, Barrier, Parcel
-from headrace.runtime.flow.task import DriverItems, FlowTask
+from headrace.runtime.flow.task import FlowTask
 
 ORDERED = AsyncFunctionDescriptor.OutputMode.ORDERED
 UNORDERED = AsyncFunctionDescriptor.OutputMode.UNORDERED
@@ -65,7 +66,7 @@ class Task:
         physical = plan(Graph("job", {node.id: node for node in nodes}, 1, 128, batch=False))
         self.level = FlowingLevel(physical, 1, 0, lambda: 0, tell=lambda item: None)
         self.level.open()
-        self.level.expect_senders({1: 1})
+        self.level.time.expect_senders()
         self.flow = FlowTask(TaskId(1, 0), self.level, Begin(0, 1), self, DriverItems())  # type: ignore[arg-type]
         self.woken = threading.Event()
         self.level.answer_later(self.woken.set)

@@ -43,7 +43,7 @@ def test_what_an_operator_holds_back_goes_out_before_a_watermark():
     physical = plan(Graph("job", {node.id: node for node in nodes}, 1, 128, batch=False))
     level = FlowingLevel(physical, 1, 0, lambda: 0, tell=lambda item: None)
     level.open()
-    level.expect_senders({1: 1})
+    level.time.expect_senders()
     level.initialize(None)
     [hold] = level.tasks
     sent = [
@@ -71,10 +71,10 @@ def test_a_task_without_splits_says_at_once_that_it_holds_nobody_back():
     physical = plan(replace(graph, settings={PER_RECORD_WATERMARKS: True}))
     level = FlowingLevel(physical, 0, 1, lambda: 5, tell=lambda item: None, source=1)
     level.open()
-    level.awaits_splits = True
-    level.know_splits(any_here=True)
+    level.time.awaits_splits = True
+    level.time.know_splits(any_here=True)
     assert not list(level.end_round())
-    level.know_splits(any_here=False)
+    level.time.know_splits(any_here=False)
     items = [item for _, blob in level.end_round() for item in Envelope.decode(blob).records]
     told = {origin for vertex, _, news in items if vertex == MARK for origin in news}
     assert told == {1, 2}

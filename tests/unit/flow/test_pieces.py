@@ -45,7 +45,7 @@ def test_the_pace_follows_what_records_cost():
 
 
 def test_blobs_stay_below_a_size():
-    outbox = Outbox(1, 0, last=False)
+    outbox = Outbox(1, 0, is_last=False, tell=None)
     outbox.keep_below(64 * 100)
     outbox.pass_on(0, 7, 0, Batch(list(range(250))))
     blobs = [Envelope.decode(blob) for _, blob in outbox.take_waiting()]

@@ -8,10 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.errors import JobFailed
 from headrace.memory import network
 from headrace.runtime.flow import intake, master, snapshots, splits, task
-from headrace.runtime.flow.messages import Alignment
-from tests.unit.flow.simulation import ALIGNED, DEFAULT, Outside, Shape, expected, simulate
+from headrace.runtime.flow.coordinator import CheckpointSettings
+from headrace.runtime.flow.messages import Alignment, Declined, TaskId
+from tests.unit.flow.simulation import (
+    ALIGNED,
+    DEFAULT,
+    Outside,
+    Shape,
+    counting,
+    expected,
+    simulate,
+)
 
 SEEDS = st.integers(0, 1 << 32)
 
@@ -161,3 +171,28 @@ def test_a_position_may_be_within_a_range(counted):
     for seed in range(20):
         shape = Shape(1, 9, counted)
         assert simulate(seed, shape) == expected(shape)
+
+
+def test_more_checkpoints_in_a_row_come_to_nothing_than_are_tolerated():
+    heard = []
+
+    class Listening(Outside):
+        def failed(self, number, reason):
+            heard.append((number, reason))
+
+    physical, slot = counting(DEFAULT), TaskId(1, 0)
+    driver = network.Network(
+        physical, network.Disk(), Listening(physical),
+        settings=CheckpointSettings(timeout=5000, tolerable_failures=1),
+    ).master  # fmt: skip
+    late = driver.trigger(0.0)
+    driver.look_at_clock(4.9)
+    assert heard == []
+    driver.look_at_clock(5.0)
+    driver.look_at_clock(6.0)
+    assert heard == [(late, "took longer than 5 s")]
+    declined = driver.trigger(6.0)
+    with pytest.raises(JobFailed, match="2 checkpoints in a row have failed: the last"):
+        driver.take_in(slot, Declined(slot, declined, "was lost"), 6.0)
+    assert heard[1:] == [(declined, "was lost")]
+    driver.take_in(slot, Declined(slot, declined, "was lost"), 6.0)  # nobody waits for it any more

@@ -15,12 +15,13 @@ from headrace.datastream.state import MapStateDescriptor
 from headrace.errors import Unsupported
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
+from headrace.runtime.driver_items import DriverItems
 from headrace.runtime.envelope import MARK, Envelope
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import Alignment, Begin, TaskId
 from headrace.runtime.flow.parcels import KEPT, RECORDS, Parcel
 from headrace.runtime.flow.redealing import deal_kept
-from headrace.runtime.flow.task import DriverItems, FlowTask
+from headrace.runtime.flow.task import FlowTask
 from headrace.spark.savepoints.in_flight import require_same_graph
 from headrace.spark.savepoints.metadata import described_operators
 from tests.unit.flow.simulation import Kept, Numbers
@@ -49,7 +50,7 @@ def deal(physical: PhysicalPlan, kept: dict[int, list[Any]]) -> list[list[Any]]:
     found = []
     for slot in range(physical.parallelism):
         level = FlowingLevel(physical, 1, slot, lambda: 0, tell=DriverItems().add)
-        level.expect_senders({physical.sources[0].id: physical.parallelism})
+        level.time.expect_senders()
         dealt = deal_kept(level, parcels, ids)
         assert all(parcel.was_kept for parcel in dealt)
         items = [item for each in dealt for item in Envelope.decode(each.content).records]

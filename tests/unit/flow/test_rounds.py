@@ -13,6 +13,8 @@ from headrace.errors import JobFailed
 from headrace.memory.network import Disk, _Checkpoints
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
+from headrace.runtime.driver_items import PROGRESS
+from headrace.runtime.flow.coordinator import CheckpointSettings
 from headrace.runtime.flow.master import Beginning, Surroundings
 from headrace.runtime.flow.messages import (
     Acknowledged,
@@ -26,7 +28,6 @@ from headrace.runtime.flow.messages import (
 )
 from headrace.runtime.flow.round_sources import Portion, SplitRounds
 from headrace.runtime.flow.rounds import Rounds
-from headrace.runtime.level_task import PROGRESS
 from headrace.testing.sources import ScriptedSource
 
 SHORT, LONG = TaskId(0, 0), TaskId(0, 1)
@@ -56,6 +57,9 @@ class Listening:
     def begun(self, number: int) -> None:
         self.heard.append(("begun", number))
 
+    def failed(self, number: int, reason: str) -> None:
+        self.heard.append(("failed", number, reason))
+
     def arrived(self, number: int, items: list[Any]) -> None:
         if items:
             self.heard.append(("arrived", number, [kind for _, _, kind, _ in items]))
@@ -70,7 +74,7 @@ class Listening:
 class Driver:
     """Rounds of the job, whose tasks answer what a test says."""
 
-    def __init__(self, physical: PhysicalPlan, disk: Disk | None = None):
+    def __init__(self, physical: PhysicalPlan, disk: Disk | None = None, **settings: int):
         self.disk = disk or Disk()
         self.disk.attempts += 1
         self._sent: list[tuple[TaskId, Any]] = []
@@ -82,6 +86,7 @@ class Driver:
                 self.listener,
                 lambda task, message: self._sent.append((task, message)),
             ),
+            CheckpointSettings(**settings),
             lambda saved: [
                 SplitRounds(vertex, [task], vertex.source.source, saved.get(vertex.uid, {}))  # type: ignore[union-attr]
                 for vertex, task in zip(physical.sources, (SHORT, LONG), strict=True)
@@ -96,7 +101,7 @@ class Driver:
         return self.rounds.begin_round(0.0, portions)
 
     def begin(self, task: TaskId) -> Begin:
-        self.rounds.take_in(task, Hello(task, 0), 0.0)
+        self.rounds.take_in(task, Hello(task), 0.0)
         to, begin = self._sent.pop()
         assert to == task
         assert isinstance(begin, Begin)
@@ -309,3 +314,49 @@ def test_sources_are_closed_with_the_attempt(driver, monkeypatch):
     monkeypatch.setattr(SplitRounds, "close", lambda self: closed.append(self.vertex.uid))
     driver.rounds.close()
     assert closed == ["short", "long"]
+
+
+class TestRoundsThatTakeTooLong:
+    def finish(self, driver: Driver, number: int, *tasks: TaskId) -> None:
+        for task in tasks:
+            driver.begin(task)
+            driver.acknowledge(task, number)
+
+    def failures(self, driver: Driver) -> list[int]:
+        return [number for word, number, *_ in driver.listener.heard if word == "failed"]
+
+    def test_they_count_as_failed_and_go_on(self, physical):
+        driver = Driver(physical, interval=1, timeout=5000, tolerable_failures=1)
+        number = driver.begin_round()
+        driver.rounds.look_at_clock(4.9)
+        assert self.failures(driver) == []
+        driver.rounds.look_at_clock(5.0)
+        driver.rounds.look_at_clock(6.0)
+        assert driver.listener.heard[-1] == ("failed", 1, "took longer than 5 s")
+        self.finish(driver, number, SHORT, LONG, SLOT)
+        assert driver.rounds.is_complete
+        driver.begin_round()
+        with pytest.raises(JobFailed, match="2 checkpoints in a row have failed: the last one too"):
+            driver.rounds.look_at_clock(5.0)
+        assert self.failures(driver) == [1, 2]
+
+    def test_one_in_time_makes_up_for_those_before(self, physical):
+        driver = Driver(physical, interval=1, timeout=5000, tolerable_failures=1)
+        for now in (5.0, 4.0, 5.0):
+            number = driver.begin_round()
+            driver.rounds.look_at_clock(now)
+            self.finish(driver, number, SHORT, LONG, SLOT)
+        assert self.failures(driver) == [1, 3]
+
+    def test_none_is_tolerated_unless_that_is_said(self, physical):
+        driver = Driver(physical, interval=1, timeout=20)
+        driver.begin_round()
+        with pytest.raises(JobFailed, match=r"a checkpoint took longer than 0\.02 s") as caught:
+            driver.rounds.look_at_clock(0.02)
+        assert "execution.checkpointing.timeout" in str(caught.value.hint)
+
+    def test_a_job_that_asked_for_no_checkpoints_may_take_its_time(self, physical):
+        driver = Driver(physical, timeout=20)
+        driver.begin_round()
+        driver.rounds.look_at_clock(1e9)
+        assert self.failures(driver) == []

@@ -159,7 +159,7 @@ def test_of_a_task_that_dies_while_it_writes_nothing_is_left(serve, store):
 def test_nothing_else_waits_for_a_file_that_takes_long(serve, heard, tmp_path):
     store = Stubborn(tmp_path)
     address = serve(store)
-    link = Link(address, Hello(TaskId(1, 0), 1), lambda message: None)
+    link = Link(address, Hello(TaskId(1, 0)), lambda message: None)
     writers = [
         threading.Thread(target=DriverFiles(address).write, args=(f"3-1-{task}-7", b"x" * 25))
         for task in range(2)

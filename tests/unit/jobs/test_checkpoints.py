@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import statistics
-import threading
 from typing import Any
 
 import pytest
@@ -13,17 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.config import Configuration
-from headrace.errors import InvalidArgument, JobFailed
 from headrace.jobs.checkpoint_entry import CheckpointFigures, CheckpointStatus, OperatorFigures
 from headrace.jobs.checkpoint_summary import Summary
-from headrace.jobs.checkpoint_watch import CheckpointWatch
 from headrace.jobs.checkpoints import CheckpointHistory
-from headrace.jobs.recovery_settings import (
-    RecoverySettings,
-    recovery_settings,
-    retained_checkpoints,
-    savepoint_directory,
-)
 
 
 class Clock:
@@ -46,32 +37,24 @@ def history(clock: Clock) -> CheckpointHistory:
     return CheckpointHistory({"source": 2, "totals": 4}, wall_clock=clock)
 
 
-FIGURES = CheckpointFigures.of({
+FIGURES = CheckpointFigures(1000, 100, {
     "source": OperatorFigures(bytes_written=10, entries_changed=1, entries=2, state_size=20),
     "totals": OperatorFigures(bytes_written=90, entries_changed=5, entries=50, state_size=980),
 })  # fmt: skip
 
 
 def test_completed_checkpoint(history: CheckpointHistory, clock: Clock) -> None:
-    history.begin(0)
+    history.begin(1)
     assert [entry.status for entry in history.entries()] == [CheckpointStatus.IN_PROGRESS]
     clock.now += 0.25
-    assert history.complete(0, FIGURES, "/checkpoints/1")
+    assert history.complete(1, FIGURES, "/checkpoints/1")
     (entry,) = history.entries()
     assert (entry.id, entry.status) == (1, CheckpointStatus.COMPLETED)
-    assert (entry.trigger_ms, entry.end_to_end_ms, entry.duration_ms) == (1_000_000, 250, 250)
+    assert (entry.trigger_ms, entry.end_to_end_ms) == (1_000_000, 250)
     assert (entry.state_size, entry.bytes_written) == (1000, 100)
     assert entry.operators["totals"].entries_changed == 5
     assert entry.external_path == "/checkpoints/1"
     assert history.latest("completed") is entry
-
-
-def test_batch_may_be_shorter_than_its_checkpoint(history: CheckpointHistory, clock: Clock) -> None:
-    history.begin(0)
-    clock.now += 2
-    history.complete(0, CheckpointFigures(duration_ms=1500))
-    (entry,) = history.entries()
-    assert (entry.duration_ms, entry.end_to_end_ms) == (1500, 2000)
 
 
 def test_failed_checkpoint(history: CheckpointHistory) -> None:
@@ -80,19 +63,19 @@ def test_failed_checkpoint(history: CheckpointHistory) -> None:
     assert not history.fail(3, "again")
     assert not history.complete(3)
     (entry,) = history.entries()
-    assert (entry.id, entry.status, entry.failure) == (4, CheckpointStatus.FAILED, "disk full")
+    assert (entry.id, entry.status, entry.failure) == (3, CheckpointStatus.FAILED, "disk full")
     assert history.latest("failed") is entry
     assert history.latest("completed") is None
 
 
 def test_history_is_bounded_and_counts_go_on(history: CheckpointHistory) -> None:
-    for batch_id in range(25):
-        history.begin(batch_id)
-        if batch_id % 5 == 4:
-            history.fail(batch_id, "no")
+    for number in range(1, 26):
+        history.begin(number)
+        if number % 5 == 0:
+            history.fail(number, "no")
         else:
-            history.complete(batch_id)
-    history.begin(25)
+            history.complete(number)
+    history.begin(26)
     assert [entry.id for entry in history.entries()] == list(range(26, 15, -1))
     counts = history.counts()
     assert (counts.total, counts.completed, counts.failed, counts.in_progress) == (26, 20, 5, 1)
@@ -102,21 +85,21 @@ def test_history_size_is_a_setting() -> None:
     history = CheckpointHistory.configured(
         Configuration.from_dict({"web.checkpoints.history": "2"})
     )  # fmt: skip
-    for batch_id in range(5):
-        history.begin(batch_id)
-        history.complete(batch_id)
+    for number in range(1, 6):
+        history.begin(number)
+        history.complete(number)
     assert [entry.id for entry in history.entries()] == [5, 4]
     assert history.find(5) is not None
     assert history.find(1) is None
 
 
-def test_batch_that_runs_again_has_the_same_id(history: CheckpointHistory) -> None:
+def test_one_that_is_taken_again_has_the_same_id(history: CheckpointHistory) -> None:
     history.begin(6)
     history.fail(6, "the worker died")
     history.begin(6)
     history.complete(6)
-    assert [(e.id, e.status.name) for e in history.entries()] == [(7, "COMPLETED"), (7, "FAILED")]
-    found = history.find(7)
+    assert [(e.id, e.status.name) for e in history.entries()] == [(6, "COMPLETED"), (6, "FAILED")]
+    found = history.find(6)
     assert found is not None
     assert found.status is CheckpointStatus.COMPLETED
 
@@ -134,11 +117,11 @@ def test_savepoint_and_restore(history: CheckpointHistory, clock: Clock) -> None
     history.add_savepoint(9, "/savepoints/b", trigger_ms=1_003_000, figures=FIGURES)
     savepoint = history.latest("savepoint")
     assert savepoint is not None
-    assert (savepoint.id, savepoint.end_to_end_ms, savepoint.is_savepoint) == (10, 2000, True)
+    assert (savepoint.id, savepoint.end_to_end_ms, savepoint.is_savepoint) == (9, 2000, True)
     restored = history.latest_restored()
     assert restored is not None
     assert restored.to_json() == {
-        "id": 9, "restore_timestamp": 1_000_000, "is_savepoint": True,
+        "id": 8, "restore_timestamp": 1_000_000, "is_savepoint": True,
         "external_path": "/savepoints/a",
     }  # fmt: skip
     counts = history.counts()
@@ -173,13 +156,13 @@ SUMMARY = {
 
 
 def test_json_has_flinks_fields(history: CheckpointHistory, clock: Clock) -> None:
-    history.restored(-1)
-    history.begin(0)
-    clock.now += 1
-    history.complete(0, FIGURES, "/checkpoints/1")
+    history.restored(0)
     history.begin(1)
-    history.fail(1, "disk full")
+    clock.now += 1
+    history.complete(1, FIGURES, "/checkpoints/1")
     history.begin(2)
+    history.fail(2, "disk full")
+    history.begin(3)
     found = json.loads(json.dumps(history.to_json(), allow_nan=False))
     assert found["counts"] == {
         "restored": 1, "total": 3, "in_progress": 1, "completed": 1, "failed": 1,
@@ -228,153 +211,25 @@ def test_summary(values: list[int]) -> None:
     assert summary.quantile(0.95) == pytest.approx(min(cuts[18], max(values)))
 
 
-class Watched:
-    """A watch whose clock the test moves, and what it asked for."""
-
-    def __init__(self, tolerable: int, clock: Clock) -> None:
-        self.clock = clock
-        self.history = CheckpointHistory(wall_clock=clock)
-        self.given_up: list[JobFailed] = []
-        self.watch = CheckpointWatch(
-            self.history, 10_000, tolerable, self.given_up.append, clock=clock
-        )
-
-    def overdue(self, batch_id: int) -> None:
-        self.watch.begin(batch_id)
-        self.clock.now += 10
-        self.watch.check()
-
-    def in_time(self, batch_id: int) -> None:
-        self.watch.begin(batch_id)
-        self.clock.now += 9.5
-        self.watch.check()
-        self.watch.complete(batch_id, FIGURES)
-
-
-def test_overdue_checkpoint_fails_the_job(clock: Clock) -> None:
-    watched = Watched(tolerable=0, clock=clock)
-    watched.in_time(0)
-    assert watched.given_up == []
-    watched.overdue(1)
-    (error,) = watched.given_up
-    assert error.message.startswith("a checkpoint took longer than 10 s")
-    assert "execution.checkpointing.timeout" in str(error)
-    failed = watched.history.latest("failed")
-    assert failed is not None
-    assert failed.failure == "expired: not done within 10 s"
-    watched.watch.check()
-    assert len(watched.given_up) == 1
-
-
-def test_tolerated_failures_count_in_a_row(clock: Clock) -> None:
-    watched = Watched(tolerable=2, clock=clock)
-    for batch_id in (0, 1):
-        watched.overdue(batch_id)
-    watched.in_time(2)
-    for batch_id in (3, 4):
-        watched.overdue(batch_id)
-    assert watched.given_up == []
-    watched.overdue(5)
-    assert len(watched.given_up) == 1
-    watched.overdue(6)  # the next attempt begins to count anew
-    assert len(watched.given_up) == 1
-
-
-def test_late_completion_does_not_count(clock: Clock) -> None:
-    watched = Watched(tolerable=1, clock=clock)
-    for batch_id in (0, 1):
-        watched.overdue(batch_id)
-        watched.watch.complete(batch_id, FIGURES)
-    assert len(watched.given_up) == 1
-    assert watched.history.counts().failed == 2
-
-
-def test_failed_attempt_fails_its_checkpoint(clock: Clock) -> None:
-    watched = Watched(tolerable=0, clock=clock)
-
+def test_failed_attempt_fails_its_checkpoint(history: CheckpointHistory) -> None:
     def attempt() -> None:
-        with watched.watch.running():
-            watched.in_time(0)
-            watched.watch.begin(1)
+        with history.of_attempt():
+            history.begin(1)
+            history.complete(1, FIGURES)
+            history.begin(2)
             raise OSError("disk full\nmore")
 
     with pytest.raises(OSError, match="disk full"):
         attempt()
-    failed = watched.history.latest("failed")
+    failed = history.latest("failed")
     assert failed is not None
     assert (failed.id, failed.failure) == (2, "the job failed: disk full")
-    clock.now += 100
-    watched.watch.check()
-    assert watched.given_up == []
-    assert watched.history.counts().in_progress == 0
+    assert history.counts().in_progress == 0
 
 
-def test_stopped_attempt_leaves_nothing_in_progress(clock: Clock) -> None:
-    watched = Watched(tolerable=0, clock=clock)
-    with watched.watch.running():
-        watched.watch.begin(0)
-    failed = watched.history.latest("failed")
+def test_stopped_attempt_leaves_nothing_in_progress(history: CheckpointHistory) -> None:
+    with history.of_attempt():
+        history.begin(1)
+    failed = history.latest("failed")
     assert failed is not None
     assert failed.failure == "the job ended before"
-
-
-def test_without_a_timeout_nothing_is_overdue(history: CheckpointHistory, clock: Clock) -> None:
-    watch = CheckpointWatch(history, None, 0, lambda error: pytest.fail(str(error)), clock=clock)
-    watch.begin(0)
-    clock.now += 1e9
-    watch.check()
-    watch.complete(0)
-    assert history.counts().completed == 1
-
-
-def test_watch_looks_by_itself() -> None:
-    history = CheckpointHistory()
-    given_up = threading.Event()
-    watch = CheckpointWatch(history, 20, 0, lambda error: given_up.set())
-    with watch.running():
-        watch.begin(0)
-        assert given_up.wait(30)
-    assert history.counts().failed == 1
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({}, RecoverySettings(None, False)),
-        ({"execution.state-recovery.path": "/s/1"}, RecoverySettings("/s/1", False)),
-        ({"execution.savepoint.path": "/s/2"}, RecoverySettings("/s/2", False)),
-        (
-            {"execution.savepoint.path": "/old", "execution.state-recovery.path": "/new"},
-            RecoverySettings("/new", False),
-        ),
-        (
-            {
-                "execution.state-recovery.path": "/s",
-                "execution.state-recovery.ignore-unclaimed-state": "true",
-            },
-            RecoverySettings("/s", True),
-        ),
-        ({"execution.savepoint.ignore-unclaimed-state": "true"}, RecoverySettings(None, True)),
-    ],
-)
-def test_recovery_settings(settings: dict[str, str], expected: RecoverySettings) -> None:
-    assert recovery_settings(Configuration.from_dict(settings)) == expected
-
-
-def test_savepoint_directory_and_retained_checkpoints() -> None:
-    unset = Configuration()
-    assert savepoint_directory(unset) is None
-    assert retained_checkpoints(unset) == 1
-    older = Configuration.from_dict(
-        {"state.savepoints.dir": "/s", "state.checkpoints.num-retained": "3"}
-    )
-    assert savepoint_directory(older) == "/s"
-    assert retained_checkpoints(older) == 3
-    newer = Configuration(older)
-    newer.set_string("execution.checkpointing.savepoint-dir", "/n")
-    newer.set_integer("execution.checkpointing.num-retained", 5)
-    assert savepoint_directory(newer) == "/n"
-    assert retained_checkpoints(newer) == 5
-    newer.set_integer("execution.checkpointing.num-retained", 0)
-    with pytest.raises(InvalidArgument, match="at least one"):
-        retained_checkpoints(newer)

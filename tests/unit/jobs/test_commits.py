@@ -77,7 +77,7 @@ def test_a_restart_commits_or_aborts(tmp_path: Path) -> None:
 def test_output_of_a_sink_that_is_gone_is_not_dropped(tmp_path: Path) -> None:
     two_batches(tmp_path / "before")
     changed = commits(tmp_path / "now", "another sink")
-    with pytest.raises(IncompatibleState, match="micro-batch 0 left prepared output of 'sink'"):
+    with pytest.raises(IncompatibleState, match="checkpoint 0 left prepared output of 'sink'"):
         changed.recover(0, CommitJournal(LocalStore(tmp_path / "before")))
     assert CALLS == []
     # Whoever brings the sink back finds everything.

@@ -103,4 +103,4 @@ def test_a_damaged_entry_of_a_batch_that_came_to_nothing(
     (tmp_path / "journal/batch-3").write_bytes(b"torn")
     with caplog.at_level(logging.WARNING, "headrace"):
         assert recalled(tmp_path, 2).pending() == [2]
-    assert "what micro-batch 3 prepared stays as it is" in caplog.text
+    assert "what checkpoint 3 prepared stays as it is" in caplog.text

@@ -9,9 +9,8 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.jobs.journal import CommitJournal
 from headrace.jobs.results import JobResults
 from headrace.plan.planner import plan
-from headrace.runtime.flow.level import LOAD
+from headrace.runtime.driver_items import COUNTS, LOAD
 from headrace.runtime.flow.load import Spent
-from headrace.runtime.level_task import COUNTS
 from headrace.spark.file_store import LocalStore
 
 

@@ -8,7 +8,7 @@ import sys
 import pyarrow as pa
 import pytest
 
-from headrace.spark.arrow_rows import only_row, slot_and_blob
+from headrace.spark.arrow_rows import slot_and_blob
 
 BLOBS = [b"", b"\x00", b"some bytes", bytes(range(256)) * 100]
 
@@ -23,13 +23,6 @@ def test_a_row_for_a_slot(slot: int, blob: bytes) -> None:
             [pa.array([slot], pa.int32()), pa.array([blob], pa.binary())], names=["slot", "blob"]
         )
     )
-
-
-@pytest.mark.parametrize("blob", BLOBS, ids=len)
-def test_a_row_by_itself(blob: bytes) -> None:
-    rows = only_row(blob)
-    rows.validate(full=True)
-    assert rows.to_pylist() == [{"row": blob}]
 
 
 def test_pandas_is_left_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -116,29 +117,31 @@ def test_what_may_pass_is_tried_again(task: Task) -> None:
 
 
 def test_the_driver_ends_a_job_by_the_note_of_its_task(task: Task, tmp_path: Path) -> None:
-    folder = failed_attempts.folder_of_notes(str(tmp_path))
-    ended: list[HeadraceError] = []
-    seen, done = threading.Event(), threading.Event()
+    cancelled = threading.Event()
 
-    def end(error: HeadraceError) -> None:
-        ended.append(error)
-        seen.set()
-
-    def watch(group: str, known: set[Any]) -> threading.Thread:
-        thread = threading.Thread(
-            target=fail_fast._watch, args=(folder, known, lambda: group, end, done)
+    def run_in(group: str, work: Callable[[], Any]) -> Any:
+        context = SimpleNamespace(
+            getLocalProperty=lambda _: group,
+            cancelJobGroup=lambda name: cancelled.set() if name == group else None,
         )
-        thread.start()
-        return thread
+        files = SimpleNamespace(getRootDirectory=lambda: str(tmp_path))
+        apache = SimpleNamespace(spark=SimpleNamespace(SparkFiles=files))
+        jvm = SimpleNamespace(org=SimpleNamespace(apache=apache))
+        spark: Any = SimpleNamespace(sparkContext=context, _jvm=jvm)
+        return fail_fast.run_in_group(spark, work)
 
-    others = watch("another group", set())
-    mine = watch("group", set())
-    with pytest.raises(WorkerFailure):
-        task.run(ValueError("two"))
-    assert seen.wait(20)
-    restarted = watch("group", set(failed_attempts.notes_of(folder, None)))
-    assert not restarted.join(0.3)
-    done.set()
-    for thread in (others, mine, restarted):
-        thread.join()
-    assert [error.message.partition("\n")[0] for error in ended] == ["ValueError: two"]
+    def fail() -> bool:
+        with pytest.raises(WorkerFailure):
+            task.run(ValueError("two"))
+        return cancelled.wait(0.5)
+
+    def fail_and_end() -> None:
+        assert fail() or cancelled.wait(20)
+        raise RuntimeError("the job was cancelled")
+
+    with pytest.raises(UserFunctionFailed, match="ValueError: two"):
+        run_in("group", fail_and_end)
+    cancelled.clear()
+    assert not run_in("group", lambda: cancelled.wait(0.5)), "it was ended by an earlier note"
+    task.stage = 6
+    assert not run_in("another group", fail)

@@ -52,7 +52,7 @@ OpenJDK 64-Bit Server VM warning: sharing is only supported for boot loader clas
 [0.012s][warning][cds] shared class paths mismatch
 Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties
 
-Starting foreachBatch worker
+Setting default log level to "WARN".
 """
 CRASH = """\
 # A fatal error has been detected by the Java Runtime Environment:

@@ -344,7 +344,7 @@ def test_what_a_worker_remembers_is_dropped_when_its_state_was_replaced():
         kept: Snapshot = pickle.loads(pickle.loads(before)[1])
         (files,) = kept.slots.values()
         read_state(task.state, files, kept.files.__getitem__)
-        task.restore_clock()
+        task.time.restore()
         harness.send(("a", 200), 7)
         harness.advance_watermark(20)
         assert harness.take_outputs()[0] == ("a", (2, 8), [2, 3, 4, 5, 200])

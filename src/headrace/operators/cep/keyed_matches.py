@@ -1,4 +1,4 @@
-"""What is remembered for each key: in memory while a micro-batch runs, in state between two."""
+"""What is remembered for each key: in memory until a checkpoint, and then in state."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class MatchStore:
             ValueStateDescriptor("partial-matches", self.packed_type)
         )
         self.opened: dict[Any, KeyMatches] = {}
-        """The keys this micro-batch has to do with."""
+        """The keys that records came for since the last checkpoint."""
 
     def of(self, key: Any) -> KeyMatches:
         """What there is for a key, to be changed in place."""

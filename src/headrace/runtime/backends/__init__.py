@@ -1,6 +1,6 @@
 """Where a subtask's working state lives: in memory, or in RocksDB on the worker's disk.
 
-What is durable is Spark's state store in both cases; this is the copy a worker works on.
+What is durable are the files of checkpoints in both cases; this is the copy a worker works on.
 """
 
 from __future__ import annotations

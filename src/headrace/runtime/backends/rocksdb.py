@@ -65,7 +65,7 @@ class RocksStore:
             _spare_address_space()
             folder = WorkFolder(self._choice.folders)
             self._opened = Rdict(str(folder.path / "db"), _options(self._choice.memory // 2))
-            # What is lost with the process is read again from Spark's state store.
+            # What is lost with the process is read again from the files of the last checkpoint.
             writing: Any = WriteOptions()
             writing.disable_wal = True
             self._opened.set_write_options(writing)

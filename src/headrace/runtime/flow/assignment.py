@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count, islice
 from typing import Any
 
 from headrace.core.checkpointed import source_part
@@ -59,21 +60,18 @@ class Assignment:
         self._enumerator.close()
 
 
-def assign_sources(plan: PhysicalPlan) -> list[Assignment]:
+def tasks_by_source(plan: PhysicalPlan) -> list[tuple[Vertex, list[TaskId]]]:
     """The tasks of all sources, numbered one after the other."""
-    found: list[Assignment] = []
-    first = 0
-    for vertex in plan.sources:
-        tasks = [TaskId(0, first + number) for number in range(vertex.parallelism)]
-        found.append(Assignment(vertex, tasks))
-        first += vertex.parallelism
-    return found
+    numbers = count()
+    return [
+        (vertex, [TaskId(0, number) for number in islice(numbers, vertex.parallelism)])
+        for vertex in plan.sources
+    ]
 
 
 def tasks_of(plan: PhysicalPlan) -> list[TaskId]:
     """All tasks that a plan is run by."""
-    reading = sum(vertex.parallelism for vertex in plan.sources)
-    return [TaskId(0, number) for number in range(reading)] + [
+    return [task for _, tasks in tasks_by_source(plan) for task in tasks] + [
         TaskId(level, slot)
         for level in range(1, plan.last_level + 1)
         for slot in range(plan.parallelism)

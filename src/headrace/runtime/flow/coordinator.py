@@ -44,15 +44,10 @@ class Complete:
     """A checkpoint of which all parts are durable."""
 
     number: int
-    begun: float
     parts: dict[TaskId, TaskPart]
     unclaimed: dict[int, dict[TaskId, TaskPart]]
     """Parts of checkpoints before it that came to nothing: what was prepared for them counts with
     this one."""
-
-
-class TooManyFailures(Exception):
-    """More checkpoints failed in a row than the job tolerates."""
 
 
 class Coordinator:
@@ -71,7 +66,6 @@ class Coordinator:
         self._ready: set[TaskId] = set()
         self._last_begun: float | None = None
         self._last_completed: float | None = None
-        self._failures = 0
         self._stops = False
 
     @property
@@ -186,10 +180,9 @@ class Coordinator:
             self._set_aside(self._pending[number])  # subsumed
         del self._pending[pending.number]
         self._last_completed = now
-        self._failures = 0
         unclaimed = {n: self._unclaimed.pop(n) for n in sorted(self._unclaimed)
                      if n < pending.number}  # fmt: skip
-        return Complete(pending.number, pending.begun, self._claim(pending), unclaimed)
+        return Complete(pending.number, self._claim(pending), unclaimed)
 
     def _claim(self, pending: Pending) -> dict[TaskId, TaskPart]:
         """The parts of a checkpoint; what ended tasks had to say only if nobody has heard it."""
@@ -203,29 +196,14 @@ class Coordinator:
         self._unclaimed.setdefault(pending.number, {}).update(own)
         del self._pending[pending.number]
 
-    def decline(self, number: int, now: float, reason: str = "was given up") -> bool:
+    def decline(self, number: int) -> bool:
         """A checkpoint comes to nothing; says whether it was under way."""
         pending = self._pending.get(number)
-        if pending is None:
-            return False
-        self._set_aside(pending)
-        self._count_failure(reason)
-        return True
+        if pending is not None:
+            self._set_aside(pending)
+        return pending is not None
 
-    def expire(self, now: float) -> list[int]:
-        """Give up what takes too long."""
+    def overdue(self, now: float) -> list[int]:
+        """Those that have been under way for too long."""
         limit = self._settings.timeout / 1000
-        late = [number for number, pending in self._pending.items() if now - pending.begun >= limit]
-        for number in late:
-            self._set_aside(self._pending[number])
-            self._count_failure(f"took longer than {limit:g} s")
-        return late
-
-    def _count_failure(self, reason: str) -> None:
-        self._failures += 1
-        tolerable = self._settings.tolerable_failures
-        if self._failures > tolerable:
-            what = "a checkpoint"
-            if self._failures > 1:
-                what = f"{self._failures} checkpoints in a row have failed: the last one"
-            raise TooManyFailures(f"{what} {reason}, and {tolerable} are tolerated")
+        return [n for n, pending in self._pending.items() if now - pending.begun >= limit]

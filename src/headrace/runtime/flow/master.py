@@ -15,7 +15,8 @@ from typing import Any, Protocol
 from headrace.core.crash_points import reach
 from headrace.errors import JobFailed
 from headrace.plan.physical import PhysicalPlan
-from headrace.runtime.flow.assignment import assign_sources, tasks_of
+from headrace.runtime.driver_items import NO_VERTEX, WRITTEN, DriverItem
+from headrace.runtime.flow.assignment import Assignment, tasks_by_source, tasks_of
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings, Complete, Coordinator
 from headrace.runtime.flow.messages import (
@@ -24,7 +25,6 @@ from headrace.runtime.flow.messages import (
     Completed,
     Declined,
     Drain,
-    DriverItem,
     Ended,
     Hello,
     Ready,
@@ -35,9 +35,14 @@ from headrace.runtime.flow.messages import (
     Trigger,
     WorkedOff,
 )
-from headrace.runtime.level_task import NO_VERTEX, WRITTEN
 
 _LOG = logging.getLogger("headrace")
+_ON_FAILURES = (
+    "Raise execution.checkpointing.timeout or "
+    "execution.checkpointing.tolerable-failed-checkpoints; let a micro-batch read less. Where "
+    "records wait for a slow function in real time, execution.checkpointing.unaligned.enabled lets "
+    "barriers overtake them."
+)
 
 
 class Superseded(JobFailed):
@@ -55,6 +60,9 @@ class Listener(Protocol):
 
     def begun(self, number: int) -> None:
         """A checkpoint is under way."""
+
+    def failed(self, number: int, reason: str) -> None:
+        """A checkpoint came to nothing, or has taken too long."""
 
     def arrived(self, number: int, items: list[DriverItem]) -> None:
         """All parts of a checkpoint are durable; it is not complete yet."""
@@ -132,7 +140,10 @@ class Ledger:
         self._store = around.store
         self._listener = around.listener
         self._send = around.send
+        self._settings = settings
         self.coordinator = Coordinator(self.tasks, settings, next_number=begins.next_number)
+        self._failed: list[int] = []
+        """The checkpoints that have failed in a row."""
         self.ended = False
 
     @property
@@ -166,8 +177,8 @@ class Ledger:
                 if complete is not None:
                     self._complete(complete)
             case Declined(checkpoint=number, reason=reason):
-                if self.coordinator.decline(number, now, reason):
-                    _LOG.warning("checkpoint %d came to nothing: %s", number, reason)
+                if self.coordinator.decline(number):
+                    self._fail(number, reason)
             case Ended(part=part, figures=figures):
                 part = _with_figures(task, part, figures)
                 for complete in self.coordinator.end(task, part, now):
@@ -176,9 +187,29 @@ class Ledger:
                     self._complete(self.coordinator.complete_at_end(now))
                     self.ended = True
 
+    def _fail(self, number: int, reason: str) -> None:
+        """Count a checkpoint as failed: with too many in a row the job fails."""
+        _LOG.warning("checkpoint %d %s", number, reason)
+        self._listener.failed(number, reason)
+        self._failed.append(number)
+        tolerable = self._settings.tolerable_failures
+        if len(self._failed) > tolerable:
+            what = "a checkpoint"
+            if len(self._failed) > 1:
+                what = f"{len(self._failed)} checkpoints in a row have failed: the last one"
+            raise JobFailed(f"{what} {reason}, and {tolerable} are tolerated", hint=_ON_FAILURES)
+
+    @property
+    def _too_long(self) -> str:
+        return f"took longer than {self._settings.timeout / 1000:g} s"
+
     def _complete(self, complete: Complete) -> None:
         """All parts of a checkpoint are durable: now it is written down, and committed."""
+        if complete.number not in self._failed:
+            self._failed.clear()
         before = {n: _items(parts) for n, parts in complete.unclaimed.items()}
+        for number in before:
+            self._listener.failed(number, "was overtaken by a later one")
         for number in range(0 if self.last is None else self.last + 1, complete.number):
             self._listener.arrived(number, before.get(number, []))
         self._listener.arrived(complete.number, _items(complete.parts))
@@ -211,10 +242,9 @@ class Master(Ledger):
 
     def __init__(self, begins: Beginning, around: Surroundings, settings: CheckpointSettings):
         super().__init__(begins, around, settings)
-        self._alignment = settings.alignment
         self._has_union_state = False
         self._begun_at = self._saved_positions()
-        self._sources = assign_sources(begins.plan)
+        self._sources = [Assignment(*each) for each in tasks_by_source(begins.plan)]
 
     def discover(self) -> None:
         """Look for splits that nobody reads yet."""
@@ -228,8 +258,9 @@ class Master(Ledger):
 
     def look_at_clock(self, now: float) -> None:
         """Give up what takes too long, and begin what is due."""
-        for number in self.coordinator.expire(now):
-            _LOG.warning("checkpoint %d has taken too long and is given up", number)
+        for number in self.coordinator.overdue(now):
+            self.coordinator.decline(number)
+            self._fail(number, self._too_long)
         if self.coordinator.is_due(now):
             self.trigger(now)
 
@@ -261,7 +292,7 @@ class Master(Ledger):
         match message:
             case Hello():
                 begin = Begin(
-                    self._attempt, self.coordinator.next_number, alignment=self._alignment
+                    self._attempt, self.coordinator.next_number, alignment=self._settings.alignment
                 )
                 self._send(task, self._begin_with_state(task, begin))
             case Ready(has_union_state=has_union_state):

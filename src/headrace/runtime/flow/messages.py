@@ -11,10 +11,8 @@ from typing import Any
 
 from headrace.core.source import Split
 from headrace.runtime.declared_state import Declared
+from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.event_time import Watermarks
-
-DriverItem = tuple[int, int, str, Any]
-"""Vertex, subtask, kind and payload."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -100,10 +98,9 @@ class TaskPart:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """A task has started, in a worker's process."""
+    """A task has started."""
 
     task: TaskId
-    process: int
 
 
 @dataclass(frozen=True, slots=True)

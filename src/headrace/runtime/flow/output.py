@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from headrace.runtime.flow.parcels import BARRIER, END, RECORDS, Parcel
 from headrace.runtime.flow.windows import FIRST_WINDOW
-from headrace.runtime.level_task import Row
+from headrace.runtime.outbox import Row
 
 _NO_LIMIT = 1 << 62
 _LARGEST_PARCEL = 1 << 22

@@ -122,7 +122,7 @@ def _exchange(plan: PhysicalPlan, target: int, side: int) -> Exchange:
 def _time_afterwards(level: FlowingLevel, marks: Watermarks, ids: Mapping[int, int]) -> Watermarks:
     """How far time has come when all is through, as if all senders of now had said so."""
     found: Watermarks = {}
-    senders = level.time.reports()
+    senders = level.time.heard.reports()
     for was, channels in marks.items():
         origin = ids[was]
         time, _ = least([(watermark, heard < 0) for watermark, heard in channels.values()])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from io import RawIOBase
 from typing import Protocol
 
@@ -28,13 +28,12 @@ class TakenOver(Protocol):
 
 
 def restore_level(
-    level: FlowingLevel, begin: Begin, tasks_of: Mapping[int, int],
-    read: Callable[[str], bytes], open_saved: OpenFile,
-) -> list[Parcel]:  # fmt: skip
+    level: FlowingLevel, begin: Begin, read: Callable[[str], bytes], open_saved: OpenFile
+) -> list[Parcel]:
     """Give a task its state back; returns what was on its way to it.
 
-    `tasks_of`: by source, how many tasks read it. `read` gives the content of a file of state,
-    `open_saved` one of the savepoint that the job begins with.
+    `read` gives the content of a file of state, `open_saved` one of the savepoint that the job
+    begins with.
     """
     in_flight: list[Parcel] = []
     given: TakenOver | None = None
@@ -45,6 +44,6 @@ def restore_level(
         given = pickle.loads(begin.taken_over)
         given.apply(level.state, level.subtask, open_saved)
     if begin.state is not None or given is not None:
-        level.restore_clock()
-    level.expect_senders(tasks_of)
+        level.time.restore()
+    level.time.expect_senders()
     return in_flight if given is None else given.in_flight(level, open_saved)

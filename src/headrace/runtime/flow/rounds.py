@@ -12,12 +12,12 @@ from typing import Any
 
 from headrace.core.crash_points import reach
 from headrace.errors import JobFailed
+from headrace.runtime.driver_items import PROGRESS
 from headrace.runtime.event_time import Watermarks
 from headrace.runtime.flow.coordinator import CheckpointSettings, Complete
 from headrace.runtime.flow.master import Beginning, Ledger, Surroundings
 from headrace.runtime.flow.messages import Acknowledged, Begin, Ended, Hello, Round, TaskId
 from headrace.runtime.flow.round_sources import Portion, RoundSource
-from headrace.runtime.level_task import PROGRESS
 
 MakeSources = Callable[[Mapping[str, dict[str, Any]]], list[RoundSource]]
 """Makes a job's sources, given their positions by uid and split."""
@@ -27,8 +27,11 @@ _NOTHING = Portion()
 class Rounds(Ledger):
     """One attempt at running a job in rounds."""
 
-    def __init__(self, begins: Beginning, around: Surroundings, make_sources: MakeSources):
-        super().__init__(begins, around, CheckpointSettings())
+    def __init__(
+        self, begins: Beginning, around: Surroundings, settings: CheckpointSettings,
+        make_sources: MakeSources,
+    ):  # fmt: skip
+        super().__init__(begins, around, settings)
         self.sources = make_sources(self._saved_positions())
         self.wake_at: int | None = None
         """When a round is due even if no source has anything new."""
@@ -73,6 +76,14 @@ class Rounds(Ledger):
         self._listener.begun(self._number)
         reach("checkpoint-triggered", self._number)
         return self._number
+
+    def look_at_clock(self, now: float) -> None:
+        """A round that takes too long goes on, and what it commits counts; its checkpoint has
+        failed all the same, so that a job which is always too slow fails in the end."""
+        if self._settings.interval is not None:
+            for number in self.coordinator.overdue(now):
+                if number not in self._failed:
+                    self._fail(number, self._too_long)
 
     def take_in(self, task: TaskId, message: Any, now: float) -> None:
         """What a task says."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from headrace.core.checkpointed import source_part
@@ -13,7 +12,7 @@ from headrace.core.operator import Batch
 from headrace.core.source import Boundedness, LiveReader, Source, Split, SplitReader
 from headrace.errors import HeadraceError
 from headrace.runtime.flow.messages import Positions, Range
-from headrace.runtime.source_task import read_split
+from headrace.runtime.source_task import read_split, without_first
 
 _WITHIN = "~within"
 """Marks a position inside of a range: its start, its end and how many records of it were read."""
@@ -197,39 +196,8 @@ class Splits:
     def _parts(self, reader: SplitReader[Any], reading: _Reading) -> Iterator[Batch]:
         parts = read_split(reader, reading.split, reading.at, reading.upto)
         skip, reading.read, reading.skip = reading.skip, reading.skip, 0
-        return _without_first(parts, skip)
+        return without_first(parts, skip)
 
     def close(self) -> None:
         self._reader.close()
         self._enumerator.close()
-
-
-def read_ranges(
-    reader: SplitReader[Any], ranges: Sequence[Range], *, splits_end: bool
-) -> Iterator[Batch]:
-    """The records of some ranges, and word of each split that is read or at its end."""
-    if not splits_end:
-        # There are such splits, for those who keep time: they know it before the first one ends.
-        yield from [Batch([], split=each.split.id) for each in ranges]
-    for each in ranges:
-        name = None if splits_end else each.split.id
-        if each.start != each.end:
-            parts = read_split(reader, each.split, each.start, each.end)
-            for batch in _without_first(parts, each.skip):
-                batch.split = name
-                yield batch
-        if each.ends and name is not None:
-            yield Batch([], split=name, ends_split=True)
-
-
-def _without_first(parts: Iterator[Batch], count: int) -> Iterator[Batch]:
-    for part in parts:
-        size = len(part.values)
-        if size <= count:
-            count -= size
-            continue
-        if count:
-            stamps = None if part.timestamps is None else list(islice(part.timestamps, count, None))
-            part = Batch(part.values[count:], stamps)
-            count = 0
-        yield part

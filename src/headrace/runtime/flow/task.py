@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from headrace.core.crash_points import reach
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.driver_items import REACH, DriverItem, DriverItems
 from headrace.runtime.envelope import MARK
 from headrace.runtime.flow.intake import Intake, ends
 from headrace.runtime.flow.level import FlowingLevel
@@ -23,7 +24,6 @@ from headrace.runtime.flow.messages import (
     Acknowledged,
     Begin,
     Declined,
-    DriverItem,
     Ended,
     Room,
     SlotFiles,
@@ -39,12 +39,10 @@ from headrace.runtime.flow.pieces import Opened, Pace
 from headrace.runtime.flow.snapshots import COMPACT_AT_LEAST, Snapshots, Written
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.windows import Windows
-from headrace.runtime.level_task import Row
+from headrace.runtime.outbox import Row
 
 _COUNT_EVERY = 1000
 """Milliseconds after which the driver hears what operators have counted."""
-REACH = "reach"
-"""Kind of a driver item that says how far the splits have come that a task reads."""
 TASK = "task"
 """Among the figures of a checkpoint: how the task took part."""
 
@@ -59,27 +57,6 @@ class Outside(Protocol):
         """Make files of state durable, meanwhile or at once, and then call."""
 
 
-class DriverItems:
-    """What a task has to say to the driver: at once, or with its next checkpoint."""
-
-    def __init__(self, *, checkpoints: bool = True) -> None:
-        """`checkpoints`: whether there are any before the end."""
-        self._waits = ("commit", "collect") if checkpoints else ("commit",)
-        self._news: list[DriverItem] = []
-        self._kept: list[DriverItem] = []
-
-    def add(self, item: DriverItem) -> None:
-        (self._kept if item[2] in self._waits else self._news).append(item)
-
-    def take_news(self) -> tuple[DriverItem, ...]:
-        news, self._news = self._news, []
-        return tuple(news)
-
-    def take_all(self) -> tuple[DriverItem, ...]:
-        kept, self._kept = self._kept, []
-        return (*kept, *self.take_news())
-
-
 @dataclass
 class _Figures:
     """What is known of a task's part in a checkpoint, as it goes on."""
@@ -92,9 +69,9 @@ class _Figures:
     taken: float
     in_flight: int = 0
 
-    def told(self, task: FlowingLevel, now: float) -> dict[str, Any]:
+    def told(self, level: FlowingLevel, now: float) -> dict[str, Any]:
         """For the driver, when everything is written."""
-        uids = tuple(each.vertex.uid for each in task.tasks.values())
+        uids = tuple(each.vertex.uid for each in level.tasks.values())
         figures = TaskFigures(
             uids, self.start_delay, self.alignment, self.sync, int(now - self.taken), self.in_flight
         )
@@ -118,15 +95,15 @@ class FlowTask:
     """Runs the operators of a level between barriers, and makes it part of checkpoints."""
 
     def __init__(
-        self, id: TaskId, task: FlowingLevel, begin: Begin, outside: Outside, items: DriverItems,
+        self, id: TaskId, level: FlowingLevel, begin: Begin, outside: Outside, items: DriverItems,
         *, splits: Splits | None = None,
     ):  # fmt: skip
         """`items`: where its operators leave what they have to say to the driver."""
         self.id = id
-        self.task = task
+        self.level = level
         self._begin = begin
         self._alignment = begin.alignment
-        if task.takes_broadcasts:
+        if level.place.takes_broadcasts():
             self._alignment = replace(begin.alignment, overtakes_after=None)
         self._outside = outside
         self._items = items
@@ -149,29 +126,29 @@ class FlowTask:
         """When a barrier is to overtake, and of which checkpoint."""
         whole = begin.taken_over is not None
         self._snapshots = self._make_snapshots(whole) if id.level else None
-        self._counted = task.clock()
+        self._counted = level.clock()
         self.files = begin.state or SlotFiles()
         """The state of its operators as of the last snapshot."""
         self.ended = False
 
     def _connect(self) -> None:
         """Know those before it and those after it."""
-        plan, level = self.task.plan, self.id.level
+        plan, level = self.level.plan, self.id.level
         senders = _tasks_at(plan, level - 1)
         receivers = plan.parallelism if level < plan.last_level else 0
         self._intake = Intake(self.id, range(senders))
-        self._windows = Windows(senders, None if self.task.owed else self.task.load)
+        self._windows = Windows(senders, None if self.level.owed else self.level.load)
         self._output = Output(self.id.number, receivers, limited=self._round is None)
-        self.task.keep_parcels_below(self._output.parcel_size)
+        self.level.keep_parcels_below(self._output.parcel_size)
         if self._round is not None:
             self._intake.over |= self._round.over
-            self.task.begin_round(self._round)
+            self.level.time.begin_round(self._round)
 
     def open(self, in_flight: list[Parcel] | None = None) -> None:
         """State is there: records may come, first those that were on their way."""
         self._intake.put_back(in_flight or [])
-        self.task.begin_epoch(self._epoch, self._begin.attempt)
-        self.task.initialize(self._begin.restored)
+        self.level.begin_epoch(self._epoch, self._begin.attempt)
+        self.level.initialize(self._begin.restored)
 
     @property
     def last_checkpoint(self) -> int:
@@ -197,7 +174,7 @@ class FlowTask:
 
     def _note_barrier(self, parcel: Parcel) -> None:
         number, barrier = parcel.checkpoint, Barrier.decode(parcel.content)
-        now = self.task.clock()
+        now = self.level.clock()
         self._came.setdefault(number, now)
         triggered = now - barrier.age
         if number in self._triggered:
@@ -216,7 +193,7 @@ class FlowTask:
 
     def overtake_if_due(self) -> Iterator[Row]:
         """Let a barrier that has waited long enough overtake what is before it."""
-        if self._overtake is None or self.ended or self.task.clock() < self._overtake[0]:
+        if self._overtake is None or self.ended or self.level.clock() < self._overtake[0]:
             return
         number = self._overtake[1]
         if self._aligning is not None and self._aligning != number:
@@ -249,7 +226,7 @@ class FlowTask:
             overtaken.part.state, overtaken.number, overtaken.parcels
         )
         figures = overtaken.figures
-        figures.alignment = int(self.task.clock() - figures.came)
+        figures.alignment = int(self.level.clock() - figures.came)
         figures.in_flight = 0 if files.in_flight is None else files.in_flight.size
         part = replace(overtaken.part, state=files)
         self._acknowledge(overtaken.number, part, overtaken.written + written, figures)
@@ -275,9 +252,9 @@ class FlowTask:
     @property
     def awaits_answers(self) -> bool:
         """Whether the next thing to do would have to wait for answers of operators."""
-        if not self.task.owes_answers:
+        if not self.level.owes_answers:
             return False
-        if self.task.is_full:
+        if self.level.is_full:
             return True
         if self._opened is not None:
             return self._opened.is_at_mark
@@ -287,12 +264,12 @@ class FlowTask:
     @property
     def has_answers(self) -> bool:
         """Whether operators have answers that may go on."""
-        are_there = any(late.has_answers for late in self.task.owed)
+        are_there = any(late.has_answers for late in self.level.owed)
         return are_there and not self.is_blocked and not self.ended
 
     def emit_answers(self) -> Iterator[Row]:
         """Let answers go on that have come meanwhile."""
-        yield from self._output.records(self.task.emit_answers())
+        yield from self._output.records(self.level.emit_answers())
 
     def work(self) -> Iterator[Row]:
         """Do the next piece of what is here."""
@@ -310,7 +287,7 @@ class FlowTask:
         if not opened.is_done:
             vertex, side, content = opened.next_piece(self._piece)
             began = time.perf_counter()
-            yield from self._output.records(self.task.take_item(vertex, side, content))
+            yield from self._output.records(self.level.take_item(vertex, side, content))
             if vertex != MARK:
                 self._pace.took(len(content), time.perf_counter() - began)
         if opened.is_done:
@@ -322,7 +299,7 @@ class FlowTask:
         """How many records to work off at once."""
         if self._round is not None:
             return sys.maxsize  # in a round no barrier is in a hurry
-        return min((self._pace.records, *(late.capacity for late in self.task.owed)))
+        return min((self._pace.records, *(late.capacity for late in self.level.owed)))
 
     def _count(self, done: Parcel) -> None:
         if self._round is None and not done.was_kept:
@@ -365,39 +342,39 @@ class FlowTask:
 
     def feed(self, vertex: int, batch: Any) -> Iterator[Row]:
         """What a source task has read."""
-        yield from self._output.records(self.task.feed(vertex, batch))
+        yield from self._output.records(self.level.feed(vertex, batch))
 
     # What goes out.
 
     def make_room(self, room: Room) -> Iterator[Row]:
         """A receiver has worked something off."""
         yield from self._output.make_room(room.slot, room.size, room.window)
-        self.task.keep_parcels_below(self._output.parcel_size)
+        self.level.keep_parcels_below(self._output.parcel_size)
 
     def end_round(self) -> Iterator[Row]:
         """Let everything out that waits."""
-        self.task.fire_processing_time()
-        yield from self._output.records(self.task.end_round())
+        self.level.fire_processing_time()
+        yield from self._output.records(self.level.end_round())
         self.tell_news()
 
     def tell_news(self) -> None:
         """Let the driver hear what need not wait for a checkpoint, and counts now and then."""
         news = self._items.take_news()
-        now = self.task.clock()
+        now = self.level.clock()
         if now - self._counted >= _COUNT_EVERY:
             self._counted = now
-            news = (*news, *self.task.counts(), *self._reach_of_splits())
+            news = (*news, *self.level.counts(), *self._reach_of_splits())
         if news:
             self._outside.send(Told(self.id, news))
 
     def _reach_of_splits(self) -> list[DriverItem]:
-        if self._splits is None or self.task.source is None:
+        if self._splits is None or self.level.source is None:
             return []
-        return [(self.task.source, self.task.subtask, REACH, self._splits.reach())]
+        return [(self.level.source, self.level.subtask, REACH, self._splits.reach())]
 
     def checkpoint(self, number: int, *, is_exact: bool = False) -> Iterator[Row]:
         """Of a source task: put a barrier into the stream."""
-        self._triggered[number] = self._came[number] = self.task.clock()
+        self._triggered[number] = self._came[number] = self.level.clock()
         if is_exact:
             self._exact.add(number)
         yield from self._take_snapshot(number)
@@ -413,13 +390,13 @@ class FlowTask:
         if self._overtaken is not None:
             self._decline(self._overtaken.number)
             self._finish_overtaken(self._overtaken)
-        came, triggered, began = self._came[number], self._triggered[number], self.task.clock()
+        came, triggered, began = self._came[number], self._triggered[number], self.level.clock()
         if self._round is not None:
-            yield from self._output.records(self.task.end_records())
-        yield from self._output.records(self.task.end_epoch())
+            yield from self._output.records(self.level.end_records())
+        yield from self._output.records(self.level.end_epoch())
         part, written, known = self._part(number)
         reach("snapshot-taken", number)
-        now = self.task.clock()
+        now = self.level.clock()
         barrier = Barrier(number in self._exact, now - triggered)
         yield from self._output.barrier(number, barrier.encode())
         self._begin_epoch(number + 1)
@@ -436,9 +413,9 @@ class FlowTask:
             self._finish_overtaken(overtaken)
 
     def _make_snapshots(self, whole: bool) -> Snapshots:
-        begin, settings = self._begin, self.task.plan.settings
+        begin, settings = self._begin, self.level.plan.settings
         return Snapshots(
-            self.task.state,
+            self.level.state,
             self.id,
             begin.attempt,
             begin.state,
@@ -456,14 +433,14 @@ class FlowTask:
         for past in [n for n in self._came if n < number]:
             del self._came[past], self._triggered[past]
             self._exact.discard(past)
-        self.task.begin_epoch(number, self._begin.attempt)
+        self.level.begin_epoch(number, self._begin.attempt)
 
     def _acknowledge(
         self, number: int, part: TaskPart, written: Written, figures: _Figures
     ) -> None:
         def acknowledge() -> None:
             reach("state-files.after", number)
-            all_figures = figures.told(self.task, self.task.clock())
+            all_figures = figures.told(self.level, self.level.clock())
             self._outside.send(Acknowledged(self.id, number, part, all_figures))
 
         self._outside.write(written, acknowledge)
@@ -472,18 +449,18 @@ class FlowTask:
         """No record will come any more; functions that cannot be closed fail the job."""
         self.ended = True
         if self._round is not None:
-            yield from self._output.records(self.task.end_records())
-        yield from self._output.records(self.task.end_input())
-        yield from self._output.records(self.task.end_epoch())
+            yield from self._output.records(self.level.end_records())
+        yield from self._output.records(self.level.end_input())
+        yield from self._output.records(self.level.end_epoch())
         part, written, figures = self._part(self._epoch)
-        self.task.close()
+        self.level.close()
         yield from self._output.end()
         self._outside.write(written, lambda: self._outside.send(Ended(self.id, part, figures)))
 
     def _part(self, number: int) -> tuple[TaskPart, Written, dict[str, Any]]:
-        counts = tuple(self.task.counts())  # asking for them, too, may tell the driver something
+        counts = tuple(self.level.counts())  # asking for them, too, may tell the driver something
         items = (*self._items.take_all(), *counts)
-        wake_at = None if self._round is None or self.ended else self.task.next_wake()
+        wake_at = None if self._round is None or self.ended else self.level.next_wake()
         if self._snapshots is None:
             none = {"union": False, "bytes": 0, "operators": {}}
             positions = {} if self._splits is None else self._splits.positions()

@@ -16,11 +16,14 @@ from typing import Any, Protocol
 from pyspark.sql import SparkSession
 
 from headrace.errors import CorruptState, HeadraceError, JobFailed
-from headrace.plan.physical import PhysicalPlan
+from headrace.plan.physical import WATERMARK_INTERVAL, PhysicalPlan
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings
 from headrace.runtime.flow.master import Beginning, Ledger, Surroundings
-from headrace.runtime.flow.messages import DriverItem, Failed, TaskId
+from headrace.runtime.flow.master import Listener as CheckpointListener
+from headrace.runtime.flow.messages import Failed, TaskId
+from headrace.runtime.flow.place import source_tasks
+from headrace.spark.alignment import Aligner
 from headrace.spark.failures import from_spark
 from headrace.spark.flow.channel import HUNG_UP, Server
 from headrace.spark.flow.checkpoint_files import (
@@ -30,7 +33,8 @@ from headrace.spark.flow.checkpoint_files import (
     next_number,
 )
 from headrace.spark.flow.frame_rounds import local_path
-from headrace.spark.flow.state_files import FileClerk
+from headrace.spark.flow.state_files import FileClerk, mounted_at
+from headrace.spark.flow.worker import FlowPlan
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.opening import Start
 from headrace.spark.savepoints.restore import Restored
@@ -42,6 +46,7 @@ NOBODY = TaskId(-1, 0)
 """Who sends words that the driver says to itself."""
 FAREWELL = 5.0
 """Seconds in which tasks close their functions."""
+_USUAL_MARK_INTERVAL = 200
 _HUNG_UP = re.compile(r"Broken pipe|Connection reset|EOFException|exited unexpectedly")
 """What Spark says of a worker that has gone without a word."""
 
@@ -73,18 +78,11 @@ class StreamSettings:
     """Whether to go on from an earlier checkpoint if the last one is damaged."""
 
 
-class Listener(Protocol):
+class Listener(CheckpointListener, Protocol):
     """Whoever wants to know how a stream goes on."""
 
-    def begun(self, number: int) -> None: ...
-
-    def arrived(self, number: int, items: list[DriverItem]) -> None: ...
-
-    def told(self, items: list[DriverItem]) -> None: ...
-
-    def committed(self, number: int) -> None: ...
-
-    def idle(self) -> None: ...
+    def idle(self) -> None:
+        """Nothing has happened for a moment."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +141,16 @@ class Attempt(ABC):
             lambda task, said: self._inbox.put((task, said)),
             partial(FileClerk, self.store.child(STATE), job.start.restored),
         )
+        self._aligner = Aligner(job.plan)
+        self._flow = FlowPlan(
+            job.shipment,
+            self.server.address,
+            mounted_at(self.store.child(STATE)),
+            source_tasks(job.plan),
+            buffer_ms=job.settings.buffer_timeout_ms,
+            mark_ms=int(job.plan.settings.get(WATERMARK_INTERVAL, _USUAL_MARK_INTERVAL)),
+            checkpoints=job.settings.checkpoints.interval is not None,
+        )
 
     def beginning(self) -> Beginning:
         plan = self.job.plan
@@ -157,14 +165,25 @@ class Attempt(ABC):
         """The last checkpoint that is complete."""
         return self.ledger.last
 
-    @property
-    def ended_in(self) -> int | None:
-        """The checkpoint in which the job came to its end."""
-        return self.ledger.last if self.ledger.ended else None
-
-    @abstractmethod
     def run(self) -> None:
         """Run until stopped, failed, or all sources have come to their end."""
+        try:
+            self._run()
+        except Exception as error:
+            raise self._failure or from_spark(error) from None
+        finally:
+            self._leave()
+            self.ended.set()
+        if self._failure is not None:
+            raise self._failure
+
+    @abstractmethod
+    def _run(self) -> None:
+        """Have Spark run the tasks, and hear what they say."""
+
+    @abstractmethod
+    def _leave(self) -> None:
+        """Let the tasks go, whatever state they are in."""
 
     @abstractmethod
     def drain(self) -> None:

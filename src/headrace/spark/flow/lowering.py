@@ -1,7 +1,7 @@
-"""From a plan to the DataFrame that runs it as a stream: sources, and a level after each exchange.
+"""From a plan to the DataFrame that runs it: sources, and a level after each exchange.
 
-Both ways to run a stream have this form. In real time the query goes on and on, and an exchange
-hands on each row at once; micro-batches are jobs of Spark's, one after the other.
+Batches and both ways to run a stream have this form. In real time the query goes on and on, and an
+exchange hands on each row at once; micro-batches are jobs of Spark's, one after the other.
 """
 
 from __future__ import annotations
@@ -11,18 +11,12 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.flow.place import source_tasks
 from headrace.spark.flow.channel import Address
 from headrace.spark.flow.round_worker import read_in_round, work_in_round
 from headrace.spark.flow.worker import FlowPlan
 from headrace.spark.shipment import Shipment
 from headrace.spark.worker import SCHEMA, ArrowFunction
-
-
-def source_tasks(plan: PhysicalPlan) -> tuple[tuple[int, int], ...]:
-    """By number of a source task: the source's vertex, and the task's number among its own."""
-    return tuple(
-        (vertex.id, number) for vertex in plan.sources for number in range(vertex.parallelism)
-    )
 
 
 def lower_levels(

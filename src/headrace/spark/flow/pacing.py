@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from headrace.core.operator import Batch
 from headrace.runtime.flow.splits import Splits
 from headrace.runtime.flow.task import FlowTask
-from headrace.runtime.level_task import Row
+from headrace.runtime.outbox import Row
 from headrace.spark.worker import wall_clock
 
 _POLL_S = 0.002
@@ -52,7 +52,7 @@ class Waker:
     @property
     def mark_waits(self) -> bool:
         """Whether time should move on, and answers are owed that come before."""
-        may_wait = self._task.task.owes_answers and self._task.task.keeps_time
+        may_wait = self._task.level.owes_answers and self._task.level.time.is_made_here
         return may_wait and time.monotonic() >= self._next_mark
 
     def wait(self) -> float:
@@ -62,7 +62,7 @@ class Waker:
         now = time.monotonic()
         next_mark = None if self.mark_waits else self._next_mark
         due = [at - now for at in (self._flush_at, next_mark) if at is not None]
-        timers = (self._task.task.next_processing_time(), self._task.overtakes_at)
+        timers = (self._task.level.next_processing_time(), self._task.overtakes_at)
         due += [(at - wall_clock()) / 1000 for at in timers if at is not None]
         return max(0.0, min((REST_S, *due)))
 
@@ -77,11 +77,11 @@ class Waker:
         now = time.monotonic()
         if now >= self._next_mark and not self.mark_waits:
             self._next_mark = now + self._mark
-            self._task.task.move_time()
+            self._task.level.time.move()
             self.wrote()
-        timer = self._task.task.next_processing_time()
+        timer = self._task.level.next_processing_time()
         if timer is not None and timer <= wall_clock():
-            self._task.task.fire_processing_time()
+            self._task.level.fire_processing_time()
             self.wrote()
         if self._flush_at is not None and now >= self._flush_at:
             self._flush_at = None

@@ -1,12 +1,19 @@
-"""Queries of Spark's real-time mode, whose tasks run on until somebody stops them."""
+"""Queries of Spark's real-time mode, whose tasks run on until somebody stops them.
+
+Real-time mode reads few kinds of sources, none of them in Python. So a query reads from a stream of
+Spark's own that stays empty, one partition for each source task, and the tasks read for themselves.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.spark.flow.lowering import at_slots
 
+_STREAM = "org.apache.spark.sql.execution.streaming.sources.LowLatencyMemoryStream"
 _NEVER_ENDS = "3650 days"
 """How long a query of Spark's lasts; checkpoints are our own."""
 _SETTINGS = {
@@ -16,6 +23,14 @@ _SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
     "spark.sql.execution.pandas.udf.buffer.size": "8",
 }
+
+
+def clock(spark: SparkSession, tasks: int) -> DataFrame:
+    """A stream without rows, in as many partitions: it keeps the tasks going."""
+    jvm: Any = spark._jvm
+    encoder = getattr(jvm, "org.apache.spark.sql.Encoders").STRING()
+    stream = getattr(jvm, _STREAM).apply(spark._jsparkSession, tasks, encoder)
+    return DataFrame(stream.toDF(), spark)
 
 
 def start_query(spark: SparkSession, frame: DataFrame, folder: str) -> StreamingQuery:

@@ -8,10 +8,9 @@ that finds itself behind applies the files it has missed.
 
 from __future__ import annotations
 
-import os
 import queue
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,31 +19,27 @@ import pyarrow as pa
 from headrace.core.checkpointed import source_part
 from headrace.core.crash_points import reach
 from headrace.core.operator import Batch
-from headrace.core.source import FrameSpec, LiveReader, SourceSpec, SplitReader, SplitSpec
+from headrace.core.source import LiveReader, SourceSpec, SplitReader, SplitSpec
 from headrace.errors import JobFailed
+from headrace.runtime.driver_items import DriverItems
 from headrace.runtime.flow.level import FlowingLevel
-from headrace.runtime.flow.messages import Begin, Failed, Hello, Leave, Round, SlotFiles, TaskId
+from headrace.runtime.flow.messages import Begin, Leave, Round, SlotFiles, TaskId
 from headrace.runtime.flow.parcels import Parcel
 from headrace.runtime.flow.restoring import restore_level
 from headrace.runtime.flow.snapshots import Written, restore
-from headrace.runtime.flow.splits import read_ranges
-from headrace.runtime.flow.task import DriverItems, FlowTask
-from headrace.runtime.level_task import Row
-from headrace.runtime.source_task import decoder
+from headrace.runtime.flow.task import FlowTask
+from headrace.runtime.outbox import Row
+from headrace.runtime.source_task import read_ranges
 from headrace.spark.arrow_rows import slot_and_blob
-from headrace.spark.failures import Reporting, WorkerFailure, reported
+from headrace.spark.failures import Reporting
 from headrace.spark.flow.channel import Link, leave_process
 from headrace.spark.flow.state_files import DriverFiles
-from headrace.spark.flow.worker import FlowPlan, make_level, read_blobs
+from headrace.spark.flow.worker import FlowPlan, InputFailed, connected, make_level, read_blobs
 from headrace.spark.garbage import look_at_everything, pass_over_what_stays
 from headrace.spark.runs_at_work import is_over, note_run
 from headrace.spark.shipment import Shipment
 from headrace.spark.slot_routing import keep_slot
-from headrace.spark.worker import ArrowFunction, abandoned_on_failure, column, partition
-
-_PATIENCE = 10.0
-Place = tuple[str, TaskId]
-"""A run, and a task of it."""
+from headrace.spark.worker import ArrowFunction, abandoned_on_failure, decode_rows, partition
 
 
 @dataclass
@@ -66,14 +61,15 @@ class _Kept:
         look_at_everything()
 
 
-_KEPT: dict[Place, _Kept] = {}
+_KEPT: dict[tuple[str, TaskId], _Kept] = {}
+"""By run and task."""
 
 
 def _take_kept(shipment: Shipment, id: TaskId, begin: Begin) -> _Kept | None:
     """What this process has of a task; what belongs to jobs that have ended goes."""
     note_run(shipment)
-    for place in [place for place in _KEPT if _has_ended(place[0], shipment)]:
-        _KEPT.pop(place).let_go()
+    for whose in [whose for whose in _KEPT if _has_ended(whose[0], shipment)]:
+        _KEPT.pop(whose).let_go()
     kept = _KEPT.pop((shipment.run_id, id), None)
     if kept is not None and kept.attempt != begin.attempt:
         kept.let_go()
@@ -127,27 +123,12 @@ class _AtWork:
 def _begun(plan: FlowPlan, id: TaskId) -> Iterator[_AtWork]:
     """Connect with the driver, and hear what to do."""
     said: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    link = Link(plan.address, Hello(id, os.getpid()), said.put)
-    try:
-        with reported() as reporting, closing(DriverFiles(plan.address)) as files:
-            pass_over_what_stays()
-            begin = said.get()
-            if isinstance(begin, Leave):
-                leave_process()
-            yield _AtWork(plan, link, begin, reporting, files)
-    except GeneratorExit:
-        raise
-    except _InputFailed:
-        raise
-    except BaseException as error:
-        link.send(Failed(id, str(error) if isinstance(error, WorkerFailure) else repr(error)))
-        # The driver has Spark end all tasks: were Spark to hear of it first, it would begin this
-        # one again.
-        if link.over.wait(_PATIENCE):
+    with connected(plan, id, said.put, lambda _: leave_process()) as (link, reporting, files):
+        pass_over_what_stays()
+        begin = said.get()
+        if isinstance(begin, Leave):
             leave_process()
-        raise
-    finally:
-        link.close()
+        yield _AtWork(plan, link, begin, reporting, files)
 
 
 def read_in_round(
@@ -172,9 +153,8 @@ def read_in_round(
             assert source.source is not None
             with abandoned_on_failure(kept.level):
                 task = _open(at_work, id, kept)
-                batches = (
-                    _decode(source.source, rows) if fed else _read(kept, source.source, at_work)
-                )
+                batches = (decode_rows(source.source, _given(rows)) if fed
+                           else _read(kept, source.source, at_work))  # fmt: skip
                 for batch in batches:
                     yield from at_work.as_arrow(task.feed(vertex, batch), kept.level)
                 reach("barrier-injected", at_work.begin.checkpoint)
@@ -201,22 +181,11 @@ def _read(kept: _Kept, spec: SourceSpec, at_work: _AtWork) -> Iterator[Batch]:
         yield from read_ranges(kept.reader, at_work.round.ranges, splits_end=splits_end)
 
 
-class _InputFailed(Exception):
-    """Spark could not read what it was to hand over, and says itself why."""
-
-
 def _given(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     try:
         yield from rows
     except pa.ArrowInvalid as error:  # the stream ends in the middle
-        raise _InputFailed from error
-
-
-def _decode(spec: SourceSpec, rows: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
-    decode = decoder(spec)
-    for batch in _given(rows):
-        # Rows of a table have all their columns; others are one.
-        yield from decode([batch] if isinstance(spec, FrameSpec) else column(batch, 0))
+        raise InputFailed from error
 
 
 def work_in_round(plan: FlowPlan, level: int) -> ArrowFunction:
@@ -254,7 +223,7 @@ def _open(
     if begin.restored is not None and kept.checkpoint == begin.restored:
         kept.level.complete(begin.restored)
     else:
-        kept.level.say_all_anew()
+        kept.level.time.say_all_anew()
     kept.level.answer_later()
     task = FlowTask(id, kept.level, begin, at_work, kept.items)
     task.open(in_flight)
@@ -285,9 +254,7 @@ def _caught_up(at_work: _AtWork, id: TaskId) -> tuple[_Kept, list[Parcel]]:
     items = DriverItems()
     kept = _Kept(make_level(plan, id.level, id.number, items), items, begin.attempt)
     with abandoned_on_failure(kept.level):
-        in_flight = restore_level(
-            kept.level, begin, plan.tasks_of, at_work.state.read, at_work.files.open_saved
-        )
+        in_flight = restore_level(kept.level, begin, at_work.state.read, at_work.files.open_saved)
     return kept, in_flight
 
 
@@ -301,5 +268,5 @@ def _catch_up(at_work: _AtWork, kept: _Kept) -> bool:
         return False
     with abandoned_on_failure(kept.level):
         restore(kept.level.state, replace(wanted, files=wanted.files[known:]), at_work.state.read)
-        kept.level.restore_clock()
+        kept.level.time.restore()
     return True

@@ -17,12 +17,11 @@ from headrace.core.source import LiveReader, SplitSpec
 from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.physical import Vertex
 from headrace.runtime.flow.admission import Admission, target_seconds
+from headrace.runtime.flow.assignment import tasks_by_source
 from headrace.runtime.flow.gate import Pace
 from headrace.runtime.flow.messages import TaskId
 from headrace.runtime.flow.round_sources import LiveRounds, Portion, RoundSource, SplitRounds
 from headrace.runtime.flow.rounds import Rounds
-from headrace.spark.alignment import Aligner
-from headrace.spark.failures import from_spark
 from headrace.spark.flow.attempt import (
     FAREWELL,
     NOBODY,
@@ -30,12 +29,9 @@ from headrace.spark.flow.attempt import (
     Job,
     explain_loss,
 )
-from headrace.spark.flow.checkpoint_files import STATE
 from headrace.spark.flow.frame_rounds import FrameRounds
-from headrace.spark.flow.lowering import at_slots, lower_levels, source_tasks
+from headrace.spark.flow.lowering import at_slots, lower_levels
 from headrace.spark.flow.round_worker import read_in_round, work_in_round
-from headrace.spark.flow.state_files import mounted_at
-from headrace.spark.flow.worker import FlowPlan
 from headrace.spark.worker import SCHEMA, wall_clock
 
 _POLL_S = 0.01
@@ -63,18 +59,10 @@ class RoundRun(Attempt):
         super().__init__(job, before)
         plan, settings = job.plan, job.settings
         self._group = f"{job.shipment.run_id}-{self.number}"
-        self._flow = FlowPlan(
-            job.shipment,
-            self.server.address,
-            mounted_at(self.store.child(STATE)),
-            source_tasks(plan),
-            buffer_ms=None,
-            mark_ms=0,
-            checkpoints=True,
-        )
-        self._aligner = Aligner(plan)
         self._pace = Pace(0 if plan.bounded else settings.interval_ms)
-        self.ledger = Rounds(self.beginning(), self.surroundings(), self._make_sources)
+        self.ledger = Rounds(
+            self.beginning(), self.surroundings(), settings.checkpoints, self._make_sources
+        )
         target = target_seconds(settings.target_batch_ms, settings.interval_ms, plan.bounded)
         counted = [source.vertex.id for source in self.ledger.sources if source.counts_records]
         self.admission = Admission(counted, target, settings.max_records_per_batch)
@@ -84,13 +72,10 @@ class RoundRun(Attempt):
         self._lowered: tuple[list[TaskId], DataFrame] | None = None
 
     def _make_sources(self, saved: Mapping[str, dict[str, Any]]) -> list[RoundSource]:
-        found: list[RoundSource] = []
-        first = 0
-        for vertex in self.job.plan.sources:
-            tasks = [TaskId(0, first + number) for number in range(vertex.parallelism)]
-            first += vertex.parallelism
-            found.append(self._make_source(vertex, tasks, saved.get(vertex.uid, {})))
-        return found
+        return [
+            self._make_source(vertex, tasks, saved.get(vertex.uid, {}))
+            for vertex, tasks in tasks_by_source(self.job.plan)
+        ]
 
     def _make_source(
         self, vertex: Vertex, tasks: list[TaskId], saved: dict[str, Any]
@@ -108,25 +93,20 @@ class RoundRun(Attempt):
 
     # What happens while it runs.
 
-    def run(self) -> None:
-        try:
-            self.query_started = True
-            due = True  # there may be timers that came due meanwhile, or state to take over
-            while self._goes_on:
-                if due or self._wait_for_work():
-                    self._run_round()
-                due = False
-        except Exception as error:
-            raise self._failure or from_spark(error) from None
-        finally:
-            # Spark first: else it would begin tasks again that leave.
-            with suppress(Exception):
-                self.job.spark.sparkContext.cancelJobGroup(self._group)
-            self.server.dismiss(FAREWELL)
-            self.ledger.close()
-            self.ended.set()
-        if self._failure is not None:
-            raise self._failure
+    def _run(self) -> None:
+        self.query_started = True
+        due = True  # there may be timers that came due meanwhile, or state to take over
+        while self._goes_on:
+            if due or self._wait_for_work():
+                self._run_round()
+            due = False
+
+    def _leave(self) -> None:
+        # Spark first: else it would begin tasks again that leave.
+        with suppress(Exception):
+            self.job.spark.sparkContext.cancelJobGroup(self._group)
+        self.server.dismiss(FAREWELL)
+        self.ledger.close()
 
     def _wait_for_work(self) -> bool:
         """Look at the sources until a round is due; False: the attempt is over."""
@@ -155,7 +135,7 @@ class RoundRun(Attempt):
         news = []
         for source in self.ledger.sources:
             with _blamed(source):
-                news.append(source.has_news(ahead.get(str(source.vertex.id), ())))
+                news.append(source.has_news(ahead.get(source.vertex.id, ())))
         return any(news)
 
     def _hand_over(self) -> dict[TaskId, Portion]:
@@ -169,7 +149,7 @@ class RoundRun(Attempt):
         ahead = self._aligner.ahead()
         for source in self.ledger.sources:
             if not source.over:
-                waiting = ahead.get(str(source.vertex.id), ())
+                waiting = ahead.get(source.vertex.id, ())
                 limit = self.admission.limits.get(source.vertex.id)
                 with _blamed(source):
                     portions.update(source.hand_over(limit, waiting))
@@ -209,6 +189,7 @@ class RoundRun(Attempt):
             try:
                 task, message = self._inbox.get(timeout=_IDLE_EVERY)
             except queue.Empty:
+                self.ledger.look_at_clock(time.monotonic())
                 self.job.listener.idle()
                 if deadline is not None and time.monotonic() > deadline:
                     raise JobFailed("tasks of the job have ended without a word") from None
@@ -223,6 +204,7 @@ class RoundRun(Attempt):
                 return
 
     def _take_in(self, task: TaskId, message: Any) -> None:
+        self.ledger.look_at_clock(time.monotonic())
         items = getattr(getattr(message, "part", None), "items", ())
         self._aligner.take_in(items)
         super()._take_in(task, message)

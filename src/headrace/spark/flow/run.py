@@ -10,20 +10,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import HeadraceError, JobFailed
-from headrace.plan.physical import WATERMARK_INTERVAL, PhysicalPlan
+from headrace.plan.physical import PhysicalPlan
+from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.flow.assignment import tasks_of
-from headrace.runtime.flow.coordinator import TooManyFailures
 from headrace.runtime.flow.master import Master
-from headrace.runtime.flow.messages import DriverItem, Failed, Hold, TaskId, Told
-from headrace.spark.alignment import Aligner
+from headrace.runtime.flow.messages import Failed, Hold, TaskId, Told
 from headrace.spark.failures import from_spark
 from headrace.spark.flow.attempt import FAREWELL, Attempt, Job, explain_loss
-from headrace.spark.flow.checkpoint_files import STATE
-from headrace.spark.flow.clock import clock
-from headrace.spark.flow.lowering import lower_levels, source_tasks
-from headrace.spark.flow.query import exchanged, start_query
-from headrace.spark.flow.state_files import mounted_at
-from headrace.spark.flow.worker import FlowPlan, read_sources, run_level
+from headrace.spark.flow.lowering import lower_levels
+from headrace.spark.flow.query import clock, exchanged, start_query
+from headrace.spark.flow.worker import read_sources, run_level
 from headrace.spark.session import local_slots
 from headrace.spark.worker import SCHEMA
 
@@ -31,7 +27,6 @@ _DISCOVER_EVERY = 1.0
 _LOOK_EVERY = 0.5
 _LAST_WORDS = 10.0
 """Seconds in which it becomes known why a task is gone."""
-_USUAL_MARK_INTERVAL = 200
 _NO_SLOTS = "CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT"
 
 
@@ -47,38 +42,22 @@ class FlowRun(Attempt):
 
     def __init__(self, job: Job, before: Attempt | None = None):
         super().__init__(job, before)
-        plan = job.plan
         self._query: StreamingQuery | None = None
-        self._aligner = Aligner(plan)
-        self._ahead: dict[str, list[str]] = {}
-        self._source_tasks = source_tasks(plan)
+        self._ahead: dict[int, list[str]] = {}
         self.ledger = Master(self.beginning(), self.surroundings(), job.settings.checkpoints)
 
-    def run(self) -> None:
-        try:
-            self._query = self._start()
-            self.query_started = True
-            self._watch()
-        except TooManyFailures as error:
-            raise JobFailed(
-                str(error),
-                hint="Raise execution.checkpointing.timeout or "
-                "execution.checkpointing.tolerable-failed-checkpoints; where records wait for a "
-                "slow function, execution.checkpointing.unaligned.enabled lets barriers overtake "
-                "them.",
-            ) from None
-        except Exception as error:
-            raise self._failure or from_spark(error) from None
-        finally:
-            # The tasks first: they close their functions, and have nobody to complain to.
-            self.server.dismiss(FAREWELL)
-            self.ledger.close()
-            if self._query is not None:
-                with suppress(Exception):
-                    self._query.stop()
-            self.ended.set()
-        if self._failure is not None:
-            raise self._failure
+    def _run(self) -> None:
+        self._query = self._start()
+        self.query_started = True
+        self._watch()
+
+    def _leave(self) -> None:
+        # The tasks first: they close their functions, and have nobody to complain to.
+        self.server.dismiss(FAREWELL)
+        self.ledger.close()
+        if self._query is not None:
+            with suppress(Exception):
+                self._query.stop()
 
     def _start(self) -> StreamingQuery:
         needed, has = len(self.ledger.tasks), local_slots(self.job.spark)
@@ -90,18 +69,9 @@ class FlowRun(Attempt):
 
     def lower(self) -> DataFrame:
         """The streaming DataFrame of all levels; it has no rows to show for itself."""
-        sources, plan, settings = self._source_tasks, self.job.plan, self.job.settings
-        flow = FlowPlan(
-            self.job.shipment,
-            self.server.address,
-            mounted_at(self.store.child(STATE)),
-            sources,
-            buffer_ms=settings.buffer_timeout_ms,
-            mark_ms=int(plan.settings.get(WATERMARK_INTERVAL, _USUAL_MARK_INTERVAL)),
-            checkpoints=settings.checkpoints.interval is not None,
-        )
-        read = clock(self.job.spark, len(sources)).mapInArrow(read_sources(flow), SCHEMA)
-        return lower_levels(read, plan, exchanged, lambda level: run_level(flow, level))
+        flow = self._flow
+        read = clock(self.job.spark, len(flow.sources)).mapInArrow(read_sources(flow), SCHEMA)
+        return lower_levels(read, self.job.plan, exchanged, lambda level: run_level(flow, level))
 
     # What happens while it runs.
 
@@ -140,8 +110,8 @@ class FlowRun(Attempt):
         ahead = self._aligner.ahead()
         if ahead != self._ahead:
             self._ahead = ahead
-            for number, (vertex, _) in enumerate(self._source_tasks):
-                waiting = frozenset(ahead.get(str(vertex), ()))
+            for number, (vertex, _) in enumerate(self._flow.sources):
+                waiting = frozenset(ahead.get(vertex, ()))
                 self.server.send(TaskId(0, number), Hold(waiting))
 
     def _begin_wanted(self, now: float) -> None:

@@ -25,8 +25,7 @@ from headrace.java import cache_folder
 from headrace.runtime.flow.messages import Hello, TaskId, Told
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.flow.channel import Address, Link, Server, leave_process
-from headrace.spark.flow.clock import clock
-from headrace.spark.flow.query import exchanged, start_query
+from headrace.spark.flow.query import clock, exchanged, start_query
 from headrace.spark.worker import SCHEMA, ArrowFunction
 
 _SENDER, _RECEIVER = TaskId(0, 0), TaskId(1, 0)
@@ -106,7 +105,7 @@ def _judge(heard: queue.SimpleQueue[Any], server: Server) -> str | None:
 def _send(address: Address) -> ArrowFunction:
     def run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         said: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        leave = Link(address, Hello(_SENDER, os.getpid()), said.put).over
+        leave = Link(address, Hello(_SENDER), said.put).over
         said.get()
         for number in range(_ROWS):
             yield slot_and_blob(0, json.dumps([number, time.time()]).encode())
@@ -119,7 +118,7 @@ def _send(address: Address) -> ArrowFunction:
 
 def _receive(address: Address) -> ArrowFunction:
     def run(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        link = Link(address, Hello(_RECEIVER, os.getpid()), lambda said: None)
+        link = Link(address, Hello(_RECEIVER), lambda said: None)
         leave = link.over
         numbers: list[int] = []
         delays: list[float] = []

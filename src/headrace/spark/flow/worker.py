@@ -7,7 +7,6 @@ the loop can wait for either, and for a time.
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import threading
 import time
@@ -23,6 +22,7 @@ import pyarrow as pa
 from headrace.core.crash_points import reach
 from headrace.core.operator import Batch
 from headrace.core.source import SplitSpec
+from headrace.runtime.driver_items import DriverItems
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import (
     Assign,
@@ -42,8 +42,8 @@ from headrace.runtime.flow.parcels import Parcel
 from headrace.runtime.flow.restoring import restore_level
 from headrace.runtime.flow.snapshots import Written
 from headrace.runtime.flow.splits import Splits
-from headrace.runtime.flow.task import DriverItems, FlowTask
-from headrace.runtime.level_task import Row
+from headrace.runtime.flow.task import FlowTask
+from headrace.runtime.outbox import Row
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting, WorkerFailure, reported
 from headrace.spark.flow.channel import Address, Link
@@ -80,14 +80,6 @@ class FlowPlan:
     """How often watermarks go out; 0: with each record."""
     checkpoints: bool
     """Whether there are any before the end."""
-
-    @property
-    def tasks_of(self) -> dict[int, int]:
-        """How many tasks read each source."""
-        counts: dict[int, int] = {}
-        for vertex, _ in self.sources:
-            counts[vertex] = counts.get(vertex, 0) + 1
-        return counts
 
 
 class _Outside:
@@ -148,7 +140,7 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
             at_work.reporting.speaks_of(source.name, source.uid)
             assert isinstance(source.source, SplitSpec)
             splits = Splits(source.source.source, source.origin)
-            level.awaits_splits = True
+            level.time.awaits_splits = True
             task = at_work.flow_task(id, level, splits=splits)
             with abandoned_on_failure(level):
                 yield from _as_arrow(_read(at_work, task, splits, vertex), task, at_work.link)
@@ -164,7 +156,7 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
     while True:
         at_work.check(task)
         pause = BLOCKED_S if task.is_blocked else REST_S
-        if task.task.is_full or orders or waker.mark_waits:
+        if task.level.is_full or orders or waker.mark_waits:
             pause = waker.wait()
         elif not (task.ended or stopped or task.is_blocked):
             batch = turns.read()
@@ -180,7 +172,7 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
         if task.has_answers:
             yield from task.emit_answers()
             waker.wrote()
-        while orders and not (task.task.owes_answers and isinstance(orders[0], Trigger)):
+        while orders and not (task.level.owes_answers and isinstance(orders[0], Trigger)):
             order = orders.popleft()
             yield from _obey(order, task, splits, vertex)
             stopped = stopped or (isinstance(order, Trigger) and order.stops)
@@ -188,7 +180,7 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
                 turns.wait_for_others()
         if task.ended or stopped:
             continue
-        if splits.ended and not task.task.owes_answers:
+        if splits.ended and not task.level.owes_answers:
             yield from task.end()
         else:
             yield from waker.do_what_is_due()
@@ -197,7 +189,7 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
 def _feed(task: FlowTask, splits: Splits, vertex: int, batch: Batch) -> Iterator[Row]:
     yield from task.feed(vertex, batch)
     if splits.in_steps:
-        task.task.move_time()
+        task.level.time.move()
         yield from task.end_round()
 
 
@@ -210,7 +202,7 @@ def _obey(order: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[R
         case Assign(splits=assigned):
             for known in splits.assign(assigned):
                 yield from task.feed(vertex, known)
-            task.task.know_splits(any_here=bool(assigned))
+            task.level.time.know_splits(any_here=bool(assigned))
             yield from task.end_round()
         case Hold(splits=waiting):
             splits.hold(waiting)
@@ -219,7 +211,7 @@ def _obey(order: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[R
         case Drain():
             splits.drain()
         case Completed(checkpoint=number) if not task.ended:
-            task.task.complete(number)
+            task.level.complete(number)
 
 
 def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
@@ -231,9 +223,8 @@ def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
             level = make_level(plan, level_number, id.number, at_work.items)
             with abandoned_on_failure(level):
                 in_flight = restore_level(
-                    level, at_work.begin, plan.tasks_of, at_work.state.read,
-                    at_work.files.open_saved,
-                )  # fmt: skip
+                    level, at_work.begin, at_work.state.read, at_work.files.open_saved
+                )
                 task = at_work.flow_task(id, level, in_flight=in_flight)
                 yield from _as_arrow(_flow(at_work, task), task, at_work.link)
 
@@ -251,7 +242,7 @@ def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:
             elif isinstance(message, Room):
                 yield from task.make_room(message)
             elif isinstance(message, Completed) and not task.ended:
-                task.task.complete(message.checkpoint)
+                task.level.complete(message.checkpoint)
             message = at_work.next_message()
         if _may_work(task, waker):
             yield from task.work()
@@ -320,8 +311,8 @@ class _AtWork:
             try:
                 return self._inbox.get(timeout=wait)
             finally:
-                if not task.task.is_full:
-                    task.task.load.waited(time.monotonic() - began, for_room=for_room)
+                if not task.level.is_full:
+                    task.level.load.waited(time.monotonic() - began, for_room=for_room)
         except queue.Empty:
             return _EMPTY
 
@@ -330,7 +321,7 @@ def _leave(task: FlowTask, link: Link) -> None:
     """Close the user's functions, and end the process."""
     if not task.ended:
         try:
-            task.task.close()
+            task.level.close()
         except Exception:
             _LOG.warning("a function of task %s could not be closed", task.id, exc_info=True)
     link.leave_with_others()
@@ -340,22 +331,35 @@ def _leave(task: FlowTask, link: Link) -> None:
 def _begun(plan: FlowPlan, id: TaskId, rows: Iterator[pa.RecordBatch]) -> Iterator[_AtWork]:
     """Connect with the driver, hear what to begin with, and read what comes in."""
     inbox: Inbox = queue.SimpleQueue()
-    link = Link(plan.address, Hello(id, os.getpid()), inbox.put)
+    with connected(plan, id, inbox.put, Link.leave_with_others) as (link, reporting, files):
+        begin = inbox.get()
+        threading.Thread(
+            target=_drain, args=(rows, inbox, link), daemon=True, name="headrace-rows"
+        ).start()
+        yield _AtWork(plan, link, inbox, begin, reporting, files)
+
+
+class InputFailed(Exception):
+    """Spark could not read what it was to hand over, and says itself why."""
+
+
+@contextmanager
+def connected(
+    plan: FlowPlan, id: TaskId, put: Callable[[Any], None], leave: Callable[[Link], None]
+) -> Iterator[tuple[Link, Reporting, DriverFiles]]:
+    """Connect with the driver, which hears why the task fails; `leave`: how to end the process."""
+    link = Link(plan.address, Hello(id), put)
     try:
         with reported() as reporting, closing(DriverFiles(plan.address)) as files:
-            begin = inbox.get()
-            threading.Thread(
-                target=_drain, args=(rows, inbox, link), daemon=True, name="headrace-rows"
-            ).start()
-            yield _AtWork(plan, link, inbox, begin, reporting, files)
-    except GeneratorExit:
+            yield link, reporting, files
+    except (GeneratorExit, InputFailed):
         raise
     except BaseException as error:
         link.send(Failed(id, str(error) if isinstance(error, WorkerFailure) else repr(error)))
-        # The driver ends all tasks at once: were Spark to hear of it first, it would hang up on
-        # the others while they write, and they would complain.
+        # The driver ends all tasks: were Spark to hear of it first, it would hang up on others
+        # while they write, or begin this one again.
         if link.over.wait(_PATIENCE):
-            link.leave_with_others()
+            leave(link)
         raise
     finally:
         link.close()
