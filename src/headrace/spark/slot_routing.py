@@ -31,7 +31,7 @@ _HEAD = struct.Struct("!iii")
 """What a task's message begins with: its kind, its size, the number of its partition."""
 _SEATS = 256
 _SLOTS = 4096
-_IDLE, _BUSY = 0, 1
+_NOBODY = 0
 _MOMENT_S = 0.02
 _FOLDER = "PYTHON_WORKER_FACTORY_SOCK_DIR"
 
@@ -43,7 +43,7 @@ class Seats:
         """To be made before workers are forked; `folder`: for their sockets, nobody else's."""
         self._folder = folder
         numbers = memoryview(mmap.mmap(-1, 4 * (2 * _SEATS + _SLOTS))).cast("i")
-        self._pids, self._work = numbers[:_SEATS], numbers[_SEATS : 2 * _SEATS]
+        self._pids, self._at_work_for = numbers[:_SEATS], numbers[_SEATS : 2 * _SEATS]
         self._keepers = numbers[2 * _SEATS :]
         # Locks on it belong to processes: they end with them.
         self._lock_file = tempfile.TemporaryFile()  # noqa: SIM115
@@ -61,7 +61,7 @@ class Seats:
     def join(self) -> socket.socket | None:
         """Take a seat, busy for now; where connections are handed over. None: all are taken."""
         with self._locked():
-            seat = self._seat_of(0)
+            seat = self._seat_of(_NOBODY)
             if seat is None:
                 return None
             place = self.place_of(os.getpid())
@@ -69,7 +69,7 @@ class Seats:
             listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             listening.bind(str(place))
             listening.listen(_SEATS)
-            self._pids[seat], self._work[seat] = os.getpid(), _BUSY
+            self._pids[seat] = self._at_work_for[seat] = os.getpid()
             return listening
 
     def keep(self, slot: int) -> None:
@@ -83,21 +83,27 @@ class Seats:
         keeper = self._keepers[slot] if 0 <= slot < _SLOTS else 0
         self._await_rest(keeper)
         with self._locked():
-            at_rest = [seat for seat in range(_SEATS)
-                       if self._pids[seat] and self._work[seat] == _IDLE]  # fmt: skip
+            at_rest = self.at_rest()
             # As many tasks come at a time as there are workers: one of them is at rest.
-            seats = [seat for pid in (keeper, own) for seat in at_rest if self._pids[seat] == pid]
-            seats += at_rest
+            seats = [at_rest[pid] for pid in (keeper, own, *at_rest) if pid in at_rest]
             if not seats:
                 return own
-            self._work[seats[0]] = _BUSY
+            self._at_work_for[seats[0]] = own
             return self._pids[seats[0]]
+
+    def at_rest(self) -> dict[int, int]:
+        """The processes that have nothing to do, and their seats.
+
+        Who was to do something for one that is gone meanwhile was never told, or ends itself.
+        """
+        return {self._pids[seat]: seat for seat in range(_SEATS)
+                if self._pids[seat] and not _is_alive(self._at_work_for[seat])}  # fmt: skip
 
     def _await_rest(self, pid: int) -> None:
         """Who has written the last of a task may need a moment until it is at rest."""
         seat = self._seat_of(pid) if pid else None
         deadline = time.monotonic() + _MOMENT_S
-        while seat is not None and self._work[seat] == _BUSY and time.monotonic() < deadline:
+        while seat is not None and self._at_work_for[seat] and time.monotonic() < deadline:
             time.sleep(_MOMENT_S / 20)
 
     def rest(self) -> None:
@@ -105,14 +111,14 @@ class Seats:
         with self._locked():
             seat = self._seat_of(os.getpid())
             if seat is not None:
-                self._work[seat] = _IDLE
+                self._at_work_for[seat] = _NOBODY
 
     def strike_out(self, pid: int) -> None:
         """A process is gone."""
         with self._locked():
             seat = self._seat_of(pid)
             if seat is not None:
-                self._pids[seat] = 0
+                self._pids[seat] = _NOBODY
         self.place_of(pid).unlink(missing_ok=True)
 
     def place_of(self, pid: int) -> Path:
@@ -120,6 +126,16 @@ class Seats:
 
     def _seat_of(self, pid: int) -> int | None:
         return next((seat for seat in range(_SEATS) if self._pids[seat] == pid), None)
+
+
+def _is_alive(pid: int) -> bool:
+    if pid == _NOBODY:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @dataclass
@@ -197,7 +213,9 @@ class Routing:
     def _take_over(self, other: socket.socket) -> None:
         """Do what another worker was to do, as long as that one lives."""
         with other:
-            _, (descriptor,), _, _ = socket.recv_fds(other, 1, 1)
+            _, descriptors, _, _ = socket.recv_fds(other, 1, 1)
+            if not descriptors:
+                return  # it was ended before it could hand anything over
             is_done = threading.Event()
 
             def done(code: int) -> None:
@@ -206,7 +224,7 @@ class Routing:
                 with suppress(OSError):  # it is gone by now
                     other.send(bytes([code & 0xFF]))
 
-            connection = socket.socket(fileno=descriptor)
+            connection = socket.socket(fileno=descriptors[0])
             self._jobs.put(_Job(connection, done))
             with suppress(OSError):
                 other.recv(1)  # nothing ever comes: it is closed, or its process was ended

@@ -6,7 +6,9 @@ Each line of standard input is a command, each line of output its answer.
 
     fork                 a worker; its number
     send <n> <slot> <s>  a task for a slot over the connection of worker n, which takes s seconds
-    answer <n> <s>       which worker has done it, "gone", or "nothing" within s seconds
+    answer <n>           which worker has done it, "gone", or "nothing" if there is none for long
+    until_at_work <n>    when a worker does a task, its own or another's
+    until_at_rest <n>    when it has none
     kill <n>, hang_up <n>, is_alive <n>
 """
 
@@ -19,19 +21,36 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from headrace.spark.slot_routing import Routing, Seats
 
 HEAD = struct.Struct("!iiid")
 """As Spark's, and how long the task takes."""
-SPARK_PATIENCE = 5
+SPARK_PATIENCE = 20
+
+
+def at_work(pid: int) -> Path:
+    return Path(sys.argv[1]) / f"{pid}.at-work"
+
+
+def wait_until(holds: Callable[[], bool]) -> bool:
+    """Whether something comes true before patience ends."""
+    deadline = time.monotonic() + SPARK_PATIENCE
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def run(routing: Routing, connection: socket.socket) -> int:
     """What a worker does with a task: here it tells who it is, and keeps the slot."""
     *_, slot, seconds = HEAD.unpack(connection.recv(HEAD.size, socket.MSG_WAITALL))
+    at_work(os.getpid()).touch()
     time.sleep(seconds)
+    at_work(os.getpid()).unlink()
     if slot < 0:
         return 1
     routing.keep(slot)
@@ -70,12 +89,18 @@ class Spark:
         self._connections[int(worker)].sendall(HEAD.pack(-1, 0, int(slot), float(seconds)))
         return "sent"
 
-    def answer(self, worker: str, seconds: str = str(SPARK_PATIENCE)) -> object:
+    def answer(self, worker: str) -> object:
         connection = self._connections[int(worker)]
-        if not select.select([connection], [], [], float(seconds))[0]:
+        if not select.select([connection], [], [], SPARK_PATIENCE)[0]:
             return "nothing"
         said = connection.recv(4, socket.MSG_WAITALL)
         return self._pids.index(struct.unpack("!i", said)[0]) if said else "gone"
+
+    def until_at_work(self, worker: str) -> bool:
+        return wait_until(at_work(self._pids[int(worker)]).exists)
+
+    def until_at_rest(self, worker: str) -> bool:
+        return wait_until(lambda: self._pids[int(worker)] in self._seats.at_rest())
 
     def kill(self, worker: str) -> str:
         os.kill(self._pids[int(worker)], signal.SIGKILL)
@@ -87,13 +112,7 @@ class Spark:
         return "hung up"
 
     def is_alive(self, worker: str) -> bool:
-        deadline = time.monotonic() + SPARK_PATIENCE
-        while time.monotonic() < deadline:
-            with_end, _ = os.waitpid(self._pids[int(worker)], os.WNOHANG)
-            if with_end:
-                return False
-            time.sleep(0.02)
-        return True
+        return not wait_until(lambda: os.waitpid(self._pids[int(worker)], os.WNOHANG)[0] != 0)
 
 
 def main() -> None:

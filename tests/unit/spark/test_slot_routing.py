@@ -34,6 +34,7 @@ def ask() -> Iterator[Ask]:
                 assert say("fork") == str(number)
                 say(f"send {number} {number}")
                 assert say(f"answer {number}") == str(number)
+                assert say(f"until_at_rest {number}") == "True"
             yield say
         assert daemon.returncode == 0
 
@@ -42,8 +43,10 @@ def test_a_task_is_done_by_who_has_its_slot(ask: Ask) -> None:
     for _ in range(3):
         ask("send 0 1")
         assert ask("answer 0") == "1"
+        assert ask("until_at_rest 1") == "True"
         ask("send 1 1")
         assert ask("answer 1") == "1"
+        assert ask("until_at_rest 1") == "True"
 
 
 def test_two_that_have_each_other_s_slots_work_at_the_same_time(ask: Ask) -> None:
@@ -52,13 +55,16 @@ def test_two_that_have_each_other_s_slots_work_at_the_same_time(ask: Ask) -> Non
         ask("send 1 0 0.3")
         assert ask("answer 0") == "1"
         assert ask("answer 1") == "0"
+        assert ask("until_at_rest 0") == ask("until_at_rest 1") == "True"
 
 
 def test_a_worker_that_is_busy_with_another_task_is_not_waited_for(ask: Ask) -> None:
     ask("send 0 1 0.6")
+    assert ask("until_at_work 1") == "True"
     ask("send 1 1 0")
     assert ask("answer 1") == "0"
     assert ask("answer 0") == "1"
+    assert ask("until_at_rest 1") == "True"
     ask("send 0 1")
     assert ask("answer 0") == "1", "who was the last to keep it has it"
 
@@ -66,13 +72,14 @@ def test_a_worker_that_is_busy_with_another_task_is_not_waited_for(ask: Ask) -> 
 def test_a_slot_nobody_has_stays_where_spark_put_it(ask: Ask) -> None:
     ask("send 1 7")
     assert ask("answer 1") == "1"
+    assert ask("until_at_rest 1") == "True"
     ask("send 0 7")
     assert ask("answer 0") == "1"
 
 
 def test_a_worker_is_ended_with_the_one_whose_task_it_does(ask: Ask) -> None:
     ask("send 0 1 30")
-    assert ask("answer 0 0.5") == "nothing"
+    assert ask("until_at_work 1") == "True"
     ask("kill 0")
     assert ask("is_alive 1") == "False"
 
