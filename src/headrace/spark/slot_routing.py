@@ -32,7 +32,7 @@ _HEAD = struct.Struct("!iii")
 _SEATS = 256
 _SLOTS = 4096
 _NOBODY = 0
-_MOMENT_S = 0.02
+_MOMENT_S, _PATIENCE_S = 0.0005, 1.0
 _FOLDER = "PYTHON_WORKER_FACTORY_SOCK_DIR"
 
 
@@ -43,6 +43,7 @@ class Seats:
         """To be made before workers are forked; `folder`: for their sockets, nobody else's."""
         self._folder = folder
         numbers = memoryview(mmap.mmap(-1, 4 * (2 * _SEATS + _SLOTS))).cast("i")
+        # For whom a process is at work: a number below zero as soon as it has all but done it.
         self._pids, self._at_work_for = numbers[:_SEATS], numbers[_SEATS : 2 * _SEATS]
         self._keepers = numbers[2 * _SEATS :]
         # Locks on it belong to processes: they end with them.
@@ -73,9 +74,11 @@ class Seats:
             return listening
 
     def keep(self, slot: int) -> None:
-        """This process has what is kept of a slot."""
-        if 0 <= slot < _SLOTS:
+        """This process has what is kept of a slot, and has all but done its task."""
+        seat = self._seat_of(os.getpid())
+        if seat is not None and 0 <= slot < _SLOTS:
             self._keepers[slot] = os.getpid()
+            self._at_work_for[seat] = -abs(self._at_work_for[seat])
 
     def claim(self, slot: int) -> int:
         """The process that is to do a task, busy from now on: the slot's keeper, or one at rest."""
@@ -97,14 +100,14 @@ class Seats:
         Who was to do something for one that is gone meanwhile was never told, or ends itself.
         """
         return {self._pids[seat]: seat for seat in range(_SEATS)
-                if self._pids[seat] and not _is_alive(self._at_work_for[seat])}  # fmt: skip
+                if self._pids[seat] and not _is_alive(abs(self._at_work_for[seat]))}  # fmt: skip
 
     def _await_rest(self, pid: int) -> None:
-        """Who has written the last of a task may need a moment until it is at rest."""
+        """Who has all but done a task will be at rest in a moment."""
         seat = self._seat_of(pid) if pid else None
-        deadline = time.monotonic() + _MOMENT_S
-        while seat is not None and self._at_work_for[seat] and time.monotonic() < deadline:
-            time.sleep(_MOMENT_S / 20)
+        deadline = time.monotonic() + _PATIENCE_S
+        while seat is not None and self._at_work_for[seat] < 0 and time.monotonic() < deadline:
+            time.sleep(_MOMENT_S)
 
     def rest(self) -> None:
         """This process has done its task."""

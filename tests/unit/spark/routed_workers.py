@@ -8,7 +8,6 @@ Each line of standard input is a command, each line of output its answer.
     send <n> <slot> <s>  a task for a slot over the connection of worker n, which takes s seconds
     answer <n>           which worker has done it, "gone", or "nothing" if there is none for long
     until_at_work <n>    when a worker does a task, its own or another's
-    until_at_rest <n>    when it has none
     kill <n>, hang_up <n>, is_alive <n>
 """
 
@@ -98,9 +97,6 @@ class Spark:
 
     def until_at_work(self, worker: str) -> bool:
         return wait_until(at_work(self._pids[int(worker)]).exists)
-
-    def until_at_rest(self, worker: str) -> bool:
-        return wait_until(lambda: self._pids[int(worker)] in self._seats.at_rest())
 
     def kill(self, worker: str) -> str:
         os.kill(self._pids[int(worker)], signal.SIGKILL)

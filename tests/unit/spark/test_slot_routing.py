@@ -34,7 +34,6 @@ def ask() -> Iterator[Ask]:
                 assert say("fork") == str(number)
                 say(f"send {number} {number}")
                 assert say(f"answer {number}") == str(number)
-                assert say(f"until_at_rest {number}") == "True"
             yield say
         assert daemon.returncode == 0
 
@@ -43,10 +42,8 @@ def test_a_task_is_done_by_who_has_its_slot(ask: Ask) -> None:
     for _ in range(3):
         ask("send 0 1")
         assert ask("answer 0") == "1"
-        assert ask("until_at_rest 1") == "True"
         ask("send 1 1")
         assert ask("answer 1") == "1"
-        assert ask("until_at_rest 1") == "True"
 
 
 def test_two_that_have_each_other_s_slots_work_at_the_same_time(ask: Ask) -> None:
@@ -55,7 +52,6 @@ def test_two_that_have_each_other_s_slots_work_at_the_same_time(ask: Ask) -> Non
         ask("send 1 0 0.3")
         assert ask("answer 0") == "1"
         assert ask("answer 1") == "0"
-        assert ask("until_at_rest 0") == ask("until_at_rest 1") == "True"
 
 
 def test_a_worker_that_is_busy_with_another_task_is_not_waited_for(ask: Ask) -> None:
@@ -64,7 +60,6 @@ def test_a_worker_that_is_busy_with_another_task_is_not_waited_for(ask: Ask) -> 
     ask("send 1 1 0")
     assert ask("answer 1") == "0"
     assert ask("answer 0") == "1"
-    assert ask("until_at_rest 1") == "True"
     ask("send 0 1")
     assert ask("answer 0") == "1", "who was the last to keep it has it"
 
@@ -72,7 +67,6 @@ def test_a_worker_that_is_busy_with_another_task_is_not_waited_for(ask: Ask) -> 
 def test_a_slot_nobody_has_stays_where_spark_put_it(ask: Ask) -> None:
     ask("send 1 7")
     assert ask("answer 1") == "1"
-    assert ask("until_at_rest 1") == "True"
     ask("send 0 7")
     assert ask("answer 0") == "1"
 
