@@ -8,17 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
 
 from headrace.core.operator import Batch
-from headrace.core.source import FrameSpec
 from headrace.plan.physical import Vertex
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.level_task import LevelTask
-from headrace.runtime.source_task import decoder
+from headrace.runtime.source_task import column, read_rows
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import reported
 from headrace.spark.garbage import pass_over_what_stays
@@ -98,11 +96,8 @@ def run_level(shipment: Shipment, level: int) -> ArrowFunction:
 def _records(vertex: Vertex, batches: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
     """What rows of a source hold."""
     assert vertex.source is not None
-    read = decoder(vertex.source)
-    # Rows that Spark reads itself have all their columns; others are one.
-    native = isinstance(vertex.source, FrameSpec)
     for rows in batches:
-        yield from read([rows] if native else column(rows, 0))
+        yield from read_rows(vertex.source, rows)
 
 
 @contextmanager
@@ -113,13 +108,3 @@ def abandoned_on_failure(task: LevelTask) -> Iterator[None]:
     except BaseException:
         task.abandon()
         raise
-
-
-def column(rows: pa.RecordBatch, position: int) -> list[Any]:
-    """A column as Python values; text that is no valid UTF-8 keeps what can be read of it."""
-    values = rows.column(position)
-    try:
-        return values.to_pylist()  # type: ignore[no-any-return]
-    except UnicodeDecodeError:
-        raw = values.cast(pa.binary()).to_pylist()
-        return [None if line is None else line.decode("utf-8", "replace") for line in raw]

@@ -10,7 +10,6 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
@@ -22,14 +21,14 @@ from headrace.runtime.flow.coordinator import CheckpointSettings
 from headrace.runtime.flow.master import Beginning, Ledger, Surroundings
 from headrace.runtime.flow.messages import DriverItem, Failed, TaskId
 from headrace.spark.failures import from_spark
-from headrace.spark.flow.channel import HUNG_UP, Server
+from headrace.spark.flow.channel import HUNG_UP, Clerk, Server
 from headrace.spark.flow.checkpoint_files import (
     STATE,
     CheckpointFiles,
     begin_attempt,
     next_number,
 )
-from headrace.spark.flow.frame_rounds import local_path
+from headrace.spark.flow.frames import local_path
 from headrace.spark.flow.state_files import FileClerk
 from headrace.spark.job_folder import JobFolder
 from headrace.spark.savepoints.opening import Start
@@ -141,8 +140,12 @@ class Attempt(ABC):
         self.server = Server(
             driver_host(job.spark),
             lambda task, said: self._inbox.put((task, said)),
-            partial(FileClerk, self.store.child(STATE), job.start.restored),
+            self.clerk,
         )
+
+    def clerk(self) -> Clerk:
+        """Who answers a task that asks for something, one for each."""
+        return FileClerk(self.store.child(STATE), self.job.start.restored)
 
     def beginning(self) -> Beginning:
         plan = self.job.plan

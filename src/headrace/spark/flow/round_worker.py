@@ -20,7 +20,7 @@ import pyarrow as pa
 from headrace.core.checkpointed import source_part
 from headrace.core.crash_points import reach
 from headrace.core.operator import Batch
-from headrace.core.source import FrameSpec, LiveReader, SourceSpec, SplitReader, SplitSpec
+from headrace.core.source import LiveReader, SourceSpec, SplitReader, SplitSpec
 from headrace.errors import JobFailed
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import Begin, Failed, Hello, Leave, Round, SlotFiles, TaskId
@@ -30,16 +30,17 @@ from headrace.runtime.flow.snapshots import Written, restore
 from headrace.runtime.flow.splits import read_ranges
 from headrace.runtime.flow.task import DriverItems, FlowTask
 from headrace.runtime.level_task import Row
-from headrace.runtime.source_task import decoder
+from headrace.runtime.source_task import read_rows
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting, WorkerFailure, reported
 from headrace.spark.flow.channel import Link, leave_process
+from headrace.spark.flow.frames import InputFailed, given_rows
 from headrace.spark.flow.state_files import DriverFiles
 from headrace.spark.flow.worker import FlowPlan, make_level, read_blobs
 from headrace.spark.garbage import look_at_everything, pass_over_what_stays
 from headrace.spark.runs_at_work import is_over, note_run
 from headrace.spark.shipment import Shipment
-from headrace.spark.worker import ArrowFunction, abandoned_on_failure, column, partition
+from headrace.spark.worker import ArrowFunction, abandoned_on_failure, partition
 
 _PATIENCE = 10.0
 Place = tuple[str, TaskId]
@@ -136,7 +137,7 @@ def _begun(plan: FlowPlan, id: TaskId) -> Iterator[_AtWork]:
             yield _AtWork(plan, link, begin, reporting, files)
     except GeneratorExit:
         raise
-    except _InputFailed:
+    except InputFailed:
         raise
     except BaseException as error:
         link.send(Failed(id, str(error) if isinstance(error, WorkerFailure) else repr(error)))
@@ -200,22 +201,9 @@ def _read(kept: _Kept, spec: SourceSpec, at_work: _AtWork) -> Iterator[Batch]:
         yield from read_ranges(kept.reader, at_work.round.ranges, splits_end=splits_end)
 
 
-class _InputFailed(Exception):
-    """Spark could not read what it was to hand over, and says itself why."""
-
-
-def _given(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from rows
-    except pa.ArrowInvalid as error:  # the stream ends in the middle
-        raise _InputFailed from error
-
-
 def _decode(spec: SourceSpec, rows: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
-    decode = decoder(spec)
-    for batch in _given(rows):
-        # Rows of a table have all their columns; others are one.
-        yield from decode([batch] if isinstance(spec, FrameSpec) else column(batch, 0))
+    for batch in given_rows(rows):
+        yield from read_rows(spec, batch)
 
 
 def work_in_round(plan: FlowPlan, level: int) -> ArrowFunction:

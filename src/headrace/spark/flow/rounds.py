@@ -17,6 +17,7 @@ from headrace.core.source import LiveReader, SplitSpec
 from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.physical import Vertex
 from headrace.runtime.flow.admission import Admission, target_seconds
+from headrace.runtime.flow.assignment import tasks_by_source
 from headrace.runtime.flow.gate import Pace
 from headrace.runtime.flow.messages import TaskId
 from headrace.runtime.flow.round_sources import LiveRounds, Portion, RoundSource, SplitRounds
@@ -84,13 +85,10 @@ class RoundRun(Attempt):
         self._lowered: tuple[list[TaskId], DataFrame] | None = None
 
     def _make_sources(self, saved: Mapping[str, dict[str, Any]]) -> list[RoundSource]:
-        found: list[RoundSource] = []
-        first = 0
-        for vertex in self.job.plan.sources:
-            tasks = [TaskId(0, first + number) for number in range(vertex.parallelism)]
-            first += vertex.parallelism
-            found.append(self._make_source(vertex, tasks, saved.get(vertex.uid, {})))
-        return found
+        return [
+            self._make_source(vertex, tasks, saved.get(vertex.uid, {}))
+            for vertex, tasks in tasks_by_source(self.job.plan)
+        ]
 
     def _make_source(
         self, vertex: Vertex, tasks: list[TaskId], saved: dict[str, Any]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import queue
 import time
 from contextlib import suppress
+from dataclasses import replace
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -13,13 +15,24 @@ from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.physical import WATERMARK_INTERVAL, PhysicalPlan
 from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.coordinator import TooManyFailures
-from headrace.runtime.flow.master import Master
-from headrace.runtime.flow.messages import DriverItem, Failed, Hold, TaskId, Told
+from headrace.runtime.flow.fed import fed_source
+from headrace.runtime.flow.master import Master, Surroundings
+from headrace.runtime.flow.messages import (
+    Assign,
+    DriverItem,
+    Failed,
+    Hold,
+    TaskId,
+    Told,
+    TookPiece,
+)
 from headrace.spark.alignment import Aligner
 from headrace.spark.failures import from_spark
-from headrace.spark.flow.attempt import FAREWELL, Attempt, Job, explain_loss
+from headrace.spark.flow.attempt import FAREWELL, NOBODY, Attempt, Job, explain_loss
+from headrace.spark.flow.channel import Clerk
 from headrace.spark.flow.checkpoint_files import STATE
 from headrace.spark.flow.clock import clock
+from headrace.spark.flow.feeding import Around, FeedingClerk, Feeds
 from headrace.spark.flow.lowering import lower_levels, source_tasks
 from headrace.spark.flow.query import exchanged, start_query
 from headrace.spark.flow.state_files import mounted_at
@@ -32,12 +45,14 @@ _LOOK_EVERY = 0.5
 _LAST_WORDS = 10.0
 """Seconds in which it becomes known why a task is gone."""
 _USUAL_MARK_INTERVAL = 200
+_FOUND = object()
+"""In the inbox: there are splits that nobody reads yet."""
 _NO_SLOTS = "CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT"
 
 
 def slots_needed(plan: PhysicalPlan) -> int:
-    """How many tasks of a plan run at once."""
-    return len(tasks_of(plan))
+    """How many tasks of a plan run at once, and one for each source that Spark reads."""
+    return len(tasks_of(plan)) + sum(fed_source(vertex) is not None for vertex in plan.sources)
 
 
 class FlowRun(Attempt):
@@ -52,7 +67,27 @@ class FlowRun(Attempt):
         self._aligner = Aligner(plan)
         self._ahead: dict[str, list[str]] = {}
         self._source_tasks = source_tasks(plan)
+        self._feeds = Feeds(
+            job.spark,
+            plan,
+            Around(self.server.address, self.server.send, self._found_splits, self.fail),
+        )
         self.ledger = Master(self.beginning(), self.surroundings(), job.settings.checkpoints)
+
+    def surroundings(self) -> Surroundings:
+        enumerators = self._feeds.enumerators
+        return replace(super().surroundings(), send=self._say, enumerators=enumerators)
+
+    def _say(self, task: TaskId, message: Any) -> None:
+        self.server.send(task, message)
+        if isinstance(message, Assign):
+            self._feeds.assigned(task, message)
+
+    def clerk(self) -> Clerk:
+        return FeedingClerk(super().clerk(), self._feeds.answer)
+
+    def _found_splits(self) -> None:
+        self._inbox.put((NOBODY, _FOUND))
 
     def run(self) -> None:
         try:
@@ -70,6 +105,7 @@ class FlowRun(Attempt):
         except Exception as error:
             raise self._failure or from_spark(error) from None
         finally:
+            self._feeds.close()
             # The tasks first: they close their functions, and have nobody to complain to.
             self.server.dismiss(FAREWELL)
             self.ledger.close()
@@ -81,7 +117,7 @@ class FlowRun(Attempt):
             raise self._failure
 
     def _start(self) -> StreamingQuery:
-        needed, has = len(self.ledger.tasks), local_slots(self.job.spark)
+        needed, has = slots_needed(self.job.plan), local_slots(self.job.spark)
         if has is not None and has < needed:
             raise _too_few_slots(f"it needs {needed} slots at once, and Spark has {has}")
         self.store.delete("spark")  # what Spark noted of earlier attempts
@@ -124,7 +160,12 @@ class FlowRun(Attempt):
         except queue.Empty:
             self._look_at_query()
             return
-        if isinstance(message, Told):
+        if message is _FOUND:
+            self.ledger.discover()
+            return
+        if isinstance(message, TookPiece):
+            self._feeds.took_piece(task)
+        elif isinstance(message, Told):
             self._align(message.items)
         self._take_in(task, message)
 
@@ -167,6 +208,7 @@ class FlowRun(Attempt):
         return _from_spark(error) if error else explain_loss(None, lost)
 
     def drain(self) -> None:
+        self._feeds.close()
         self.ledger.drain()
 
 
