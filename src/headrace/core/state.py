@@ -97,14 +97,14 @@ class ReadOnlyBroadcastState(State, Generic[K, V]):
     @abstractmethod
     def items(self) -> Iterable[tuple[K, V]]: ...
 
-    @abstractmethod
-    def keys(self) -> Iterable[K]: ...
+    def keys(self) -> Iterable[K]:
+        return [key for key, _ in self.items()]
 
-    @abstractmethod
-    def values(self) -> Iterable[V]: ...
+    def values(self) -> Iterable[V]:
+        return [value for _, value in self.items()]
 
-    @abstractmethod
-    def is_empty(self) -> bool: ...
+    def is_empty(self) -> bool:
+        return not list(self.items())
 
     def __getitem__(self, key: K) -> V | None:
         return self.get(key)
@@ -122,8 +122,9 @@ class MapState(ReadOnlyBroadcastState[K, V]):
     @abstractmethod
     def put(self, key: K, value: V) -> None: ...
 
-    @abstractmethod
-    def put_all(self, dict_value: dict[K, V]) -> None: ...
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        for key, value in dict(dict_value).items():  # PyFlink takes pairs alone
+            self.put(key, value)
 
     @abstractmethod
     def remove(self, key: K) -> None: ...

@@ -228,8 +228,8 @@ class StreamJob:
             if stops:
                 attempt.fail(failed)  # its sources wait: it goes on from its last checkpoint
             raise failed
-        with attempt.files.hold(number) as checkpoint:
-            return self._write(target, attempt.store, checkpoint.number)
+        with attempt.files.hold(number) as held:
+            return self._write(target, attempt.store, held)
 
     def stop_with_savepoint(self, directory: str, *, drain: bool) -> str:
         """Stop with a checkpoint and save it; drained, after all timers have fired."""
@@ -264,7 +264,7 @@ class StreamJob:
         only_asked_for = self._settings.checkpoints.interval is None
         if attempt.last is None or only_asked_for:
             attempt.checkpoint(_SAVED_WITHIN)
-        with attempt.files.hold_last() as held:
+        with attempt.files.hold() as held:
             yield held
 
     def _wait_for_end(self) -> Attempt:

@@ -110,10 +110,6 @@ class HeapMapState(_Scoped[MapTable], BroadcastState[Any, Any]):
     def put(self, key: Any, value: Any) -> None:
         self._table.put(self._key(), key, value)
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict(dict_value).items():  # PyFlink takes pairs alone
-            self.put(key, value)
-
     def remove(self, key: Any) -> None:
         self._table.remove(self._key(), key)
 

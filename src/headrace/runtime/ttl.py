@@ -182,10 +182,6 @@ class TtlMapState(BroadcastState[Any, Any]):
         self._inner.put(key, self._expiry.aged(value))
         self._sweeper.step()
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
-        for key, value in dict(dict_value).items():  # PyFlink takes pairs alone
-            self.put(key, value)
-
     def remove(self, key: Any) -> None:
         self._inner.remove(key)
 
@@ -199,15 +195,6 @@ class TtlMapState(BroadcastState[Any, Any]):
                 if self._inner.contains(key):
                     self._inner.put(key, self._expiry.aged(stored[1]))
         return [(key, stored[1]) for key, stored in shown]
-
-    def keys(self) -> list[Any]:
-        return [key for key, _ in self.items()]
-
-    def values(self) -> list[Any]:
-        return [value for _, value in self.items()]
-
-    def is_empty(self) -> bool:
-        return not self.items()
 
     def clear(self) -> None:
         self._inner.clear()

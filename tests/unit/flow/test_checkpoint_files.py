@@ -95,7 +95,7 @@ def test_what_somebody_reads_stays(run):
     files.clean()
     with files.hold(1) as held:
         files.clean()
-        assert held.number == 1
+        assert held == 1
         assert run.names(STATE) == ["1-1-0-1"]
     files.clean()
     assert run.names(STATE) == []
@@ -156,10 +156,10 @@ def test_a_number_that_somebody_took_and_made_nothing_of_is_passed_over(run):
 def test_the_last_checkpoint_stays_while_somebody_looks_at_it(run):
     begin_attempt(run)
     files = files_of(run, 1)
-    with files.hold_last() as held:
+    with files.hold() as held:
         assert held is None
     files.save(checkpoint(1, 1))
-    with files.hold_last() as first, files.hold_last() as again:
+    with files.hold() as first, files.hold() as again:
         assert first == again == 1
         files.save(checkpoint(2, 1))
         files.clean()

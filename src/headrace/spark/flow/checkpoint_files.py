@@ -59,30 +59,19 @@ class CheckpointFiles:
             self._held = [held for held in self._held if held.number != number]
 
     @contextmanager
-    def hold(self, number: int) -> Iterator[Checkpoint]:
-        """A checkpoint that was wanted, or else the last one of all; it may go when it was read."""
+    def hold(self, number: int | None = None) -> Iterator[int | None]:
+        """Keep a checkpoint while somebody reads it: one that was wanted, or else the last one of
+        all; its number, or None if this attempt has none yet."""
         with self._lock:
-            wanted = (checkpoint for checkpoint in self._held if checkpoint.number == number)
-            checkpoint = next(wanted, None) or self._kept[-1]
-            if checkpoint not in self._held:
-                self._held.append(checkpoint)
+            wanted = [checkpoint for checkpoint in self._held if checkpoint.number == number]
+            held = wanted or self._kept[-1:]
+            self._held = [each for each in self._held if each not in wanted]
+            self._read += held
         try:
-            yield checkpoint
+            yield held[0].number if held else None
         finally:
             with self._lock:
-                self._held.remove(checkpoint)
-
-    @contextmanager
-    def hold_last(self) -> Iterator[int | None]:
-        """Keep the last checkpoint while somebody reads it; None if this attempt has none yet."""
-        with self._lock:
-            last = self._kept[-1:]
-            self._read += last
-        try:
-            yield last[0].number if last else None
-        finally:
-            with self._lock:
-                for checkpoint in last:
+                for checkpoint in held:
                     self._read.remove(checkpoint)
 
     def is_current(self) -> bool:
