@@ -171,7 +171,9 @@ class SourceFeed:
                 return Leave()
             if isinstance(request, BeginsReading):
                 return self._begin_reading()
-            portion = self._portions[request.split]
+            portion = self._portions.get(request.split)
+            if portion is None:
+                return Refused(f"Spark has read {request.split}, which nobody asked for")
             task = portion.task
             self._changed.wait_for(lambda: self._closed or self._has_room(task))
             if self._closed or request.reader != self._reader:
