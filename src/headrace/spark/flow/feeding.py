@@ -30,6 +30,7 @@ from headrace.runtime.flow.messages import (
     BeginsReading,
     Feed,
     HandsOver,
+    Leave,
     Piece,
     Refused,
     TaskId,
@@ -38,7 +39,7 @@ from headrace.runtime.flow.messages import (
 from headrace.runtime.flow.splits import is_within, records_within
 from headrace.runtime.source_task import READ_AT_ONCE
 from headrace.spark.failures import from_spark, reported
-from headrace.spark.flow.channel import Address, Clerk, Inquiries
+from headrace.spark.flow.channel import Address, Clerk, Inquiries, leave_process
 from headrace.spark.flow.frames import Frames, given_rows, rows_by_split
 from headrace.spark.worker import ArrowFunction
 
@@ -163,18 +164,20 @@ class SourceFeed:
 
     # What others say meanwhile.
 
-    def answer(self, request: BeginsReading | HandsOver) -> WantedRows | Piece | Refused:
+    def answer(self, request: BeginsReading | HandsOver) -> WantedRows | Piece | Refused | Leave:
         """What becomes of rows that Spark has read; waits until their task has room."""
         with self._changed:
             if self._closed or request.reading != self.reading:
-                return Refused("nobody waits for these rows any more")
+                return Leave()
             if isinstance(request, BeginsReading):
                 return self._begin_reading()
-            portion = self._portions[request.split]
+            portion = self._portions.get(request.split)
+            if portion is None:
+                return Refused(f"Spark has read {request.split}, which nobody asked for")
             task = portion.task
             self._changed.wait_for(lambda: self._closed or self._has_room(task))
             if self._closed or request.reader != self._reader:
-                return Refused("somebody else reads these rows")
+                return Leave()
             portion.rows += request.count
             self._on_their_way[task] = self._on_their_way.get(task, 0) + 1
             self._around.send(task, Feed(request.split, request.rows))
@@ -237,7 +240,7 @@ class Feeds:
         for feed in self._feeds:
             if feed.reading == request.reading:
                 return feed.answer(request)
-        return Refused("nobody waits for these rows any more")
+        return Leave()
 
     def close(self) -> None:
         for feed in self._feeds:
@@ -278,7 +281,12 @@ def _hand_over(address: Address, reading: int) -> ArrowFunction:
 
 
 def _ask(driver: Inquiries, request: Any) -> Any:
-    answer = driver.ask(request)
+    try:
+        answer = driver.ask(request)
+    except (EOFError, OSError):  # it has hung up
+        answer = Leave()
+    if isinstance(answer, Leave):
+        leave_process()  # else Spark would wait for rows that nobody reads
     if isinstance(answer, Refused):
         raise JobFailed(answer.reason, hint="The job goes on from its last checkpoint.")
     return answer
