@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.datastream import DataStream, StreamExecutionEnvironment
-from headrace.errors import Unsupported
 from headrace.spark.session import get_session
 from tests.conftest import IN_REAL_TIME
 
@@ -25,17 +24,6 @@ def spark() -> Iterator[SparkSession]:
     session = get_session(slots=24 if IN_REAL_TIME else 0)
     yield session
     session.stop()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """In real time, a test of what only Spark can read is skipped: the refusal says so."""
-    try:
-        return (yield)
-    except Unsupported as refused:
-        if IN_REAL_TIME and "cannot be read in real time" in str(refused):
-            pytest.skip(refused.message)
-        raise
 
 
 @pytest.fixture(params=["batch", "stream"])

@@ -9,14 +9,18 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from headrace.common import Configuration, Encoder, Time, Types, WatermarkStrategy
+from headrace.connectors.tables import register_connector
+from headrace.core.logical_types import RowType
 from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
+from headrace.core.table_connector import CatalogTable, TableConnector, TableSource
 from headrace.datastream import (
     AsyncFunction,
+    DataStream,
     KeyedProcessFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
@@ -26,8 +30,12 @@ from headrace.datastream.connectors import FileSink, RollingPolicy
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import HeadraceError
 from headrace.jobs.load import OperatorLoad
+from headrace.runtime.flow.splits import is_within
+from headrace.spark.file_store import LocalStore
+from headrace.spark.flow.checkpoint_files import last_checkpoint
 from headrace.spark.flow.self_test import why_not_real_time
 from headrace.spark.session import get_session
+from headrace.table import StreamTableEnvironment
 from tests.spark.conftest import visible
 
 KEYS = 10
@@ -101,7 +109,11 @@ def build(
     env: StreamExecutionEnvironment, folder: Path, source: Source[Any], second: Count | None = None
 ) -> None:
     """Counts by key, and counts of those by half, into files."""
-    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "ticks").uid("ticks")
+    count(env.from_source(source, WatermarkStrategy.no_watermarks(), "ticks").uid("ticks"), folder,
+          second)  # fmt: skip
+
+
+def count(numbers: DataStream, folder: Path, second: Count | None = None) -> None:
     once = numbers.key_by(lambda number: number).process(Count(), _PAIR).uid("once")
     twice = once.key_by(lambda pair: pair[0] % 2).process(second or Count(), _PAIR).uid("twice")
     for name, counts in (("once", once), ("twice", twice)):
@@ -247,6 +259,92 @@ class Slow(Count):
         yield from super().process_element(value, ctx)
 
 
+class Numbers(TableConnector):
+    """Numbers that only Spark reads, in no order that would be the same the next time."""
+
+    def source(self, table: CatalogTable, row: RowType, options: Mapping[str, str]) -> TableSource:
+        return _Shuffled()
+
+
+class _Shuffled(TableSource):
+    def native(self, session: Any, files: list[str] | None = None) -> Any:
+        return session.range(NATIVE).toDF("n").repartition(4)
+
+
+NATIVE = 1000
+IN_FILES = 40_000
+
+
+class FailsOnce(Slow):
+    """Fails when a file is there; slow as long as another is."""
+
+    def __init__(self, fails: Path, hurries: Path):
+        self._fails, self._hurries = fails, hurries
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Any:
+        if self._fails.exists():
+            self._fails.unlink()
+            raise ValueError("on purpose")
+        slow = not self._hurries.exists()
+        yield from (super() if slow else super(Slow, self)).process_element(value, ctx)
+
+
+def read_by_spark(folder: Path) -> dict[str, Any]:
+    """Files and a table that only Spark reads, beside a source that ends: a failure and another
+    mode while only a part of a file was read."""
+    register_connector(Numbers("numbers"))
+    (folder / "in").mkdir()
+    _add_json(folder, 1, IN_FILES)
+    client = _start_reading_by_spark(folder, REAL_TIME, 2)
+    _wait_for(lambda: any(_read_in_part(folder)))
+    (folder / "fails").touch()
+    _wait_for(lambda: client.get_checkpoints().counts().restored > 0)
+    _wait_for_checkpoints(client, client.get_checkpoints().counts().completed + 2)
+    client.cancel().result()
+    found: dict[str, Any] = {"read in part": [_read_in_part(folder)], "flowed": [flowed(folder)]}
+    (folder / "hurries").touch()
+    for file, (mode, parallelism) in enumerate(((MICRO_BATCH, 1), (REAL_TIME, 2)), 2):
+        client = _start_reading_by_spark(folder, mode, parallelism)
+        _add_json(folder, file, 10)
+        wanted = 6000 + NATIVE + IN_FILES + 10 * (file - 1)
+        _wait_for(lambda wanted=wanted: is_exact(folder)["twice"] >= wanted)  # type: ignore[misc]
+        client.cancel().result()
+        found["read in part"].append(_read_in_part(folder))
+        found["flowed"].append(flowed(folder))
+    return {**found, **is_exact(folder)}
+
+
+def _start_reading_by_spark(folder: Path, mode: str, parallelism: int) -> Any:
+    env = environment(folder, mode, parallelism)
+    tables = StreamTableEnvironment.create(env)
+    tables.execute_sql(
+        "CREATE TABLE files (n BIGINT) WITH ('connector' = 'filesystem', 'format' = 'json', "
+        f"'path' = '{folder / 'in'}', 'source.monitor-interval' = '1 s')"
+    )
+    tables.execute_sql("CREATE TABLE numbers (n BIGINT) WITH ('connector' = 'numbers')")
+    ticks = env.from_source(Ticking(3000), WatermarkStrategy.no_watermarks(), "ticks").uid("ticks")
+    for name in ("files", "numbers"):
+        rows = tables.to_data_stream(tables.from_path(name))
+        ticks = ticks.union(rows.map(lambda row: row[0] % KEYS, Types.INT()).uid(name))
+    count(ticks, folder, FailsOnce(folder / "fails", folder / "hurries"))
+    return env.execute_async("read by Spark")
+
+
+def _add_json(folder: Path, number: int, rows: int) -> None:
+    file = folder / f"{number}.json"
+    file.write_text("".join(f'{{"n": {at}}}\n' for at in range(rows)))
+    file.rename(folder / "in" / file.name)
+
+
+def _read_in_part(folder: Path) -> list[str]:
+    """Of the last checkpoint: splits that were neither begun nor read to their end."""
+    runs = sorted(folder.glob("checkpoints/job-1/run-*"), key=lambda run: int(run.name[4:]))
+    last = last_checkpoint(LocalStore(runs[-1])) if runs else None
+    positions = {} if last is None else last.positions
+    splits = {id: at for splits in positions.values() for id, (_, at) in splits.items()}
+    return sorted(Path(id).name for id, at in splits.items() if is_within(at))
+
+
 def failing(folder: Path) -> dict[str, Any]:
     """A function that fails is told with its line, by whichever task it fails in."""
     env = environment(folder, REAL_TIME, restart__strategy_type="none")
@@ -312,7 +410,17 @@ def _wait_for(condition: Callable[[], bool]) -> None:
 
 JOBS = {
     job.__name__: job
-    for job in (to_the_end, at_least_once, chosen, moved_about, saved, overtaken, failing, asked)
+    for job in (
+        to_the_end,
+        at_least_once,
+        chosen,
+        moved_about,
+        saved,
+        overtaken,
+        read_by_spark,
+        failing,
+        asked,
+    )
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.spark.real_time_jobs import JOBS
+from tests.spark.real_time_jobs import IN_FILES, JOBS, NATIVE
 
 pytestmark = pytest.mark.timeout(700)
 
@@ -85,6 +85,17 @@ def test_barriers_overtake_what_waits_for_a_slow_function(results):
     assert found["behind"] > 0
     assert found["in flight"] == [True, True]
     assert found["once"] == found["twice"] > 0
+    assert found["once exact"]
+    assert found["twice exact"]
+
+
+def test_what_only_spark_reads_flows_too(results):
+    """Files go on behind the rows that were read of them: after a failure, and in both modes."""
+    found = results["read_by_spark"]
+    assert found["flowed"] == [True, False, True]
+    # Of the table there is no part: its rows come in any order.
+    assert found["read in part"] == [["1.json"], [], []]
+    assert found["once"] == found["twice"] == 6000 + NATIVE + IN_FILES + 20
     assert found["once exact"]
     assert found["twice exact"]
 

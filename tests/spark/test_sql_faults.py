@@ -70,7 +70,6 @@ def killed_after(folder: Path, commits: int, pause: float) -> None:
         life.communicate()
 
 
-@pytest.mark.micro_batch("Spark reads the files of tables, in micro-batches")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_killed_in_mid_query(tmp_path: Path, data: Path) -> None:

@@ -343,6 +343,7 @@ def test_a_watched_folder_is_read_as_files_come(
     tmp_path: Path, eventually: Callable[..., None]
 ) -> None:
     env = TableEnvironment.create()
+    env.get_config().set("execution.checkpointing.interval", "200 ms")
     folder = put(tmp_path / "in", "1,x\n", "1.csv")
     create(
         env, "t", "a INT, b STRING", folder, format="csv", source__monitor_interval="1 s",

@@ -24,9 +24,10 @@ from headrace.jobs.results import CollectListener, JobResults
 from headrace.jobs.retention import Retention
 from headrace.jobs.stateful_uids import warn_of_missing_uids
 from headrace.jobs.stream_job import Opened, Records, StreamJob
-from headrace.jobs.stream_mode import choose_mode, require_real_time, why_not_by_plan
+from headrace.jobs.stream_mode import choose_mode
 from headrace.origin import Origin, calling_origin
 from headrace.plan.physical import RESTORED_CHECKPOINT, PhysicalPlan
+from headrace.runtime.flow.fed import with_fed_sources
 from headrace.runtime.flow.sources import with_splits
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
@@ -68,6 +69,8 @@ def launch(
     plan = with_local_files(plan, files_per_batch)
     if as_stream:
         plan = with_splits(plan, files_per_batch)
+    if real_time:
+        plan = with_fed_sources(plan)
     if is_planning_only():
         raise Planned(with_splits(plan))
     job_id = JobID()
@@ -83,13 +86,12 @@ def _with_mode(plan: PhysicalPlan, settings: JobSettings) -> JobSettings:
     stream = settings.stream
     if stream.mode == MICRO_BATCH or plan.batch:  # in BATCH mode all input is there before the rest
         return replace(settings, stream=replace(stream, mode=MICRO_BATCH))
-    flowing = with_local_files(plan, None)
     if stream.mode == REAL_TIME:
-        require_real_time(flowing)
         return settings
     if is_planning_only():
-        mode = MICRO_BATCH if plan.bounded or why_not_by_plan(flowing) else REAL_TIME
+        mode = MICRO_BATCH if plan.bounded else REAL_TIME
     else:
+        flowing = with_fed_sources(with_splits(with_local_files(plan)))
         slots = _slots(flowing)
         mode = choose_mode(flowing, lambda: get_session(settings.spark, slots=slots))
     return replace(settings, stream=replace(stream, mode=mode))

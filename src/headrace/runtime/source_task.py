@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+import pyarrow as pa
+
 from headrace.core.checkpointed import source_part
 from headrace.core.isolation import FROZEN, isolated, isolated_all
 from headrace.core.operator import Batch, Operator
@@ -64,6 +66,23 @@ def decoder(spec: SourceSpec) -> Decoder:
             return lambda frames: _rows_of_frames(spec, frames)
         case _:
             raise AssertionError(f"no decoder for {spec!r}")
+
+
+def read_rows(spec: SourceSpec, rows: pa.RecordBatch) -> Iterator[Batch]:
+    """The records of rows that Spark has read: those of a table have all its columns, others are
+    one."""
+    native = isinstance(spec, FrameSpec)
+    return decoder(spec)([rows] if native else column(rows, 0))
+
+
+def column(rows: pa.RecordBatch, position: int) -> list[Any]:
+    """A column as Python values; text that is no valid UTF-8 keeps what can be read of it."""
+    values = rows.column(position)
+    try:
+        return values.to_pylist()  # type: ignore[no-any-return]
+    except UnicodeDecodeError:
+        raw = values.cast(pa.binary()).to_pylist()
+        return [None if line is None else line.decode("utf-8", "replace") for line in raw]
 
 
 def encode_collection(values: Iterable[Any]) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ from headrace.errors import Unsupported
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.runtime.line_ranges import LineFiles, local_files
 from headrace.runtime.source_task import Range, encode_collection, encode_ranges
-from headrace.spark.flow.frame_rounds import read_lines
+from headrace.spark.flow.frames import read_lines
 
 
 def static_input(spark: SparkSession, vertex: Vertex) -> DataFrame:

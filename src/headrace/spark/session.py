@@ -36,6 +36,8 @@ _SETTINGS = {
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager"
     ),
+    # Else Spark would have one task read all sources that have one partition each.
+    "spark.sql.unionOutputPartitioning": "false",
     # Python's output flows while its input does not; a parcel waits for no other.
     "spark.python.udf.pipelined.enabled": "true",
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "3",

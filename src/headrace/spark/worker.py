@@ -8,15 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
 
 from headrace.core.operator import Batch
-from headrace.core.source import FrameSpec, SourceSpec
+from headrace.core.source import SourceSpec
 from headrace.runtime.flow.level import FlowingLevel
-from headrace.runtime.source_task import decoder
+from headrace.runtime.source_task import column, read_rows
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import reported
 from headrace.spark.garbage import pass_over_what_stays
@@ -96,11 +95,8 @@ def run_level(shipment: Shipment, level: int) -> ArrowFunction:
 
 def decode_rows(spec: SourceSpec, batches: Iterator[pa.RecordBatch]) -> Iterator[Batch]:
     """What rows of a source hold."""
-    read = decoder(spec)
-    # Rows of a table have all their columns; others are one.
-    is_table = isinstance(spec, FrameSpec)
     for rows in batches:
-        yield from read([rows] if is_table else column(rows, 0))
+        yield from read_rows(spec, rows)
 
 
 @contextmanager
@@ -111,13 +107,3 @@ def abandoned_on_failure(task: FlowingLevel) -> Iterator[None]:
     except BaseException:
         task.abandon()
         raise
-
-
-def column(rows: pa.RecordBatch, position: int) -> list[Any]:
-    """A column as Python values; text that is no valid UTF-8 keeps what can be read of it."""
-    values = rows.column(position)
-    try:
-        return values.to_pylist()  # type: ignore[no-any-return]
-    except UnicodeDecodeError:
-        raw = values.cast(pa.binary()).to_pylist()
-        return [None if line is None else line.decode("utf-8", "replace") for line in raw]

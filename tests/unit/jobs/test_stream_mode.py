@@ -16,13 +16,15 @@ from headrace.datastream.connectors import (
     FileSource,
     StreamFormat,
 )
-from headrace.errors import Unsupported
 from headrace.jobs import stream_mode
 from headrace.jobs.launcher import JobSettings, _with_mode
-from headrace.jobs.stream_mode import choose_mode, why_not_by_plan
+from headrace.jobs.stream_mode import choose_mode
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
+from headrace.runtime.flow.fed import with_fed_sources
+from headrace.runtime.flow.sources import with_splits
 from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME, StreamSettings
+from headrace.spark.flow.run import slots_needed
 
 
 def planned(source: Any) -> PhysicalPlan:
@@ -41,28 +43,11 @@ def watched(folder: Path) -> PhysicalPlan:
     return planned(lines.monitor_continuously(Duration.of_seconds(1)).build())
 
 
-def test_a_source_with_splits_flows():
-    assert why_not_by_plan(numbers()) is None
+def test_a_source_that_spark_reads_needs_a_slot_more(tmp_path: Path):
+    def slots(source: PhysicalPlan) -> int:
+        return slots_needed(with_fed_sources(with_splits(source)))
 
-
-def test_files_that_spark_alone_can_open_are_left_to_it(tmp_path: Path):
-    assert "is read by Spark" in (why_not_by_plan(watched(tmp_path / "*")) or "")
-
-
-def test_who_asks_for_real_time_where_there_is_none_is_told_before_anything_runs(tmp_path: Path):
-    wanted = Configuration().set_string("headrace.stream.mode", REAL_TIME)
-    env = StreamExecutionEnvironment.get_execution_environment(wanted)
-    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), f"{tmp_path}/*")
-    source = lines.monitor_continuously(Duration.of_seconds(1)).build()
-    env.from_source(source, WatermarkStrategy.no_watermarks(), "patterns").print()
-    with pytest.raises(Unsupported) as refused:
-        env.execute_async()
-    text = str(refused.value)
-    assert (
-        "'Source: patterns' cannot be read in real time: Spark reads it, in micro-batches" in text
-    )
-    assert "test_stream_mode.py" in text
-    assert "Set headrace.stream.mode to auto or micro-batch" in text
+    assert slots(watched(tmp_path / "*")) == slots(watched(tmp_path)) + 1
 
 
 def test_in_batch_mode_nothing_flows():
@@ -70,10 +55,6 @@ def test_in_batch_mode_nothing_flows():
     assert _with_mode(numbers(), wanted).stream.mode == REAL_TIME
     batch = replace(numbers(), batch=True)
     assert _with_mode(batch, wanted).stream.mode == MICRO_BATCH
-
-
-def test_a_folder_that_is_watched_is_read_in_real_time(tmp_path: Path):
-    assert why_not_by_plan(watched(tmp_path)) is None
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ from headrace.core.table_connector import (
     TableSource,
 )
 from headrace.errors import InvalidArgument, Unsupported
-from headrace.spark.flow.frame_rounds import exactly
+from headrace.spark.flow.frames import exactly
 from headrace.spark.native.types import quoted, spark_type
 
 

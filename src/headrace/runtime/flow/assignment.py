@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count, islice
 from typing import Any
 
@@ -14,12 +15,15 @@ from headrace.runtime.flow.messages import Assign, NoMoreSplits, TaskId
 class Assignment:
     """The splits of one source; new ones go to its tasks in turn."""
 
-    def __init__(self, vertex: Vertex, tasks: list[TaskId]):
+    def __init__(
+        self, vertex: Vertex, tasks: list[TaskId], enumerator: SplitEnumerator | None = None
+    ):
+        """`enumerator`: who knows the splits, if the source alone does not."""
         assert isinstance(vertex.source, SplitSpec), f"{vertex.name!r} has no splits"
         source: Source[Any] = vertex.source.source
         self.vertex = vertex
         self.tasks = tasks
-        self._enumerator: SplitEnumerator = source_part(source.create_enumerator())
+        self._enumerator = enumerator or source_part(source.create_enumerator())
         self._bounded = source.boundedness() is Boundedness.BOUNDED
         self._assigned: set[str] = set()
         self._turn = 0
@@ -58,6 +62,16 @@ class Assignment:
 
     def close(self) -> None:
         self._enumerator.close()
+
+
+def assign_sources(
+    plan: PhysicalPlan, enumerators: Mapping[int, SplitEnumerator]
+) -> list[Assignment]:
+    """All sources; `enumerators`: by source, who knows its splits; of others the source does."""
+    return [
+        Assignment(vertex, tasks, enumerators.get(vertex.id))
+        for vertex, tasks in tasks_by_source(plan)
+    ]
 
 
 def tasks_by_source(plan: PhysicalPlan) -> list[tuple[Vertex, list[TaskId]]]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from headrace.core.crash_points import reach
+from headrace.core.source import SplitEnumerator
 from headrace.errors import JobFailed
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.driver_items import NO_VERTEX, WRITTEN, DriverItem
-from headrace.runtime.flow.assignment import Assignment, tasks_by_source, tasks_of
+from headrace.runtime.flow.assignment import assign_sources, tasks_of
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.coordinator import CheckpointSettings, Complete, Coordinator
 from headrace.runtime.flow.messages import (
@@ -127,6 +128,8 @@ class Surroundings:
     listener: Listener
     send: Callable[[TaskId, Any], None]
     """Says something to a task."""
+    enumerators: Mapping[int, SplitEnumerator] = field(default_factory=dict)
+    """Who knows the splits of a source, where the source alone does not."""
 
 
 class Ledger:
@@ -244,7 +247,7 @@ class Master(Ledger):
         super().__init__(begins, around, settings)
         self._has_union_state = False
         self._begun_at = self._saved_positions()
-        self._sources = [Assignment(*each) for each in tasks_by_source(begins.plan)]
+        self._sources = assign_sources(begins.plan, around.enumerators)
 
     def discover(self) -> None:
         """Look for splits that nobody reads yet."""

@@ -160,6 +160,13 @@ class WorkedOff:
 
 
 @dataclass(frozen=True, slots=True)
+class TookPiece:
+    """A source task has taken a piece that was read for it: another may follow."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True, slots=True)
 class Failed:
     """Why a task has failed, in the form in which errors travel."""
 
@@ -251,6 +258,17 @@ class NoMoreSplits:
 
 
 @dataclass(frozen=True, slots=True)
+class Feed:
+    """Rows of a split that somebody else reads for a source task."""
+
+    split: str
+    rows: bytes = b""
+    """As a stream of Arrow's."""
+    is_last: bool = False
+    """Whether the split has come to its end; then there are no rows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Hold:
     """To a source task: which splits are ahead of others and must wait; no others need to."""
 
@@ -295,8 +313,8 @@ class Leave:
     """The attempt is over: close what is open, and go."""
 
 
-# Files that only the driver reaches. A task asks on a connection of its own and waits for the
-# answer: what it says otherwise need not wait while a file is written.
+# What only the driver reaches: files, and other tasks. A task asks on a connection of its own and
+# waits for the answer: what it says otherwise need not wait while a file is written.
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,15 +344,43 @@ class ReadPiece:
 
 
 @dataclass(frozen=True, slots=True)
+class BeginsReading:
+    """Who reads for source tasks asks what of it is wanted."""
+
+    reading: int
+
+
+@dataclass(frozen=True, slots=True)
+class WantedRows:
+    """What of a reading is wanted: nothing of what was handed over before."""
+
+    reader: int
+    """Who reads; another who begins the same reading after this one takes its place."""
+    skips: dict[str, int]
+    """How many rows of each split are not wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandsOver:
+    """The next rows of a split; answered when the task that they are for has room for more."""
+
+    reading: int
+    reader: int
+    split: str
+    count: int
+    rows: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
-    """Content of a file; empty if a piece was written."""
+    """Content of a file; empty if a piece was written, or handed over."""
 
     content: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why a file could not be written or read."""
+    """Why a file could not be written or read, or nobody wants what is handed over."""
 
     reason: str
     is_missing: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ from headrace.core.checkpointed import source_part
 from headrace.core.operator import Batch
 from headrace.core.source import Boundedness, LiveReader, Source, Split, SplitReader
 from headrace.errors import HeadraceError
-from headrace.runtime.flow.messages import Positions, Range
+from headrace.runtime.flow.fed import FedReader, FedSource
+from headrace.runtime.flow.messages import Feed, Positions, Range
 from headrace.runtime.source_task import read_split, without_first
 
 _WITHIN = "~within"
@@ -21,6 +22,11 @@ _WITHIN = "~within"
 def is_within(position: Any) -> bool:
     """Whether a position is inside of a range."""
     return isinstance(position, dict) and _WITHIN in position
+
+
+def records_within(position: Any) -> int:
+    """How many records were read of the range that a position is inside of; else none."""
+    return int(position[_WITHIN][2]) if is_within(position) else 0
 
 
 def rest_of_range(split: Split, position: Any) -> Range:
@@ -84,6 +90,23 @@ class Splits:
             self._going_on.append(reading)
             if not self._source.splits_end:
                 yield Batch([], split=split.id)
+
+    def feed(self, piece: Feed) -> None:
+        """Take in what somebody else has read for this task."""
+        assert isinstance(self._reader, FedReader)
+        self._reader.feed(piece)
+
+    def on_taken(self, tell: Callable[[str], None]) -> None:
+        """`tell` is called whenever a piece of a split was taken that was read for this task."""
+        if isinstance(self._reader, FedReader):
+            self._reader.on_taken = tell
+
+    @property
+    def must_go_on(self) -> bool:
+        """Whether a split was begun in which there is no place to stop at: who reads it once more
+        gets its rows in another order."""
+        keeps_order = not isinstance(self._source, FedSource) or self._source.keeps_order
+        return not keeps_order and any(reading.read for reading in self._going_on)
 
     def hold(self, splits: frozenset[str]) -> None:
         """Let those wait, and no others."""
@@ -185,7 +208,7 @@ class Splits:
             batch = next(reading.parts, None)
             if batch is not None:
                 reading.read += len(batch.values)
-                return batch
+                return batch if batch.values else None  # where others read, more may come
             reading.at, reading.parts, reading.read = reading.upto, None, 0
 
     def _is_at_end(self, reading: _Reading) -> bool:
@@ -196,7 +219,7 @@ class Splits:
     def _parts(self, reader: SplitReader[Any], reading: _Reading) -> Iterator[Batch]:
         parts = read_split(reader, reading.split, reading.at, reading.upto)
         skip, reading.read, reading.skip = reading.skip, reading.skip, 0
-        return without_first(parts, skip)
+        return parts if isinstance(reader, FedReader) else without_first(parts, skip)
 
     def close(self) -> None:
         self._reader.close()

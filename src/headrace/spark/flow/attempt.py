@@ -10,7 +10,6 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
@@ -25,14 +24,14 @@ from headrace.runtime.flow.messages import Failed, TaskId
 from headrace.runtime.flow.place import source_tasks
 from headrace.spark.alignment import Aligner
 from headrace.spark.failures import from_spark
-from headrace.spark.flow.channel import HUNG_UP, Server
+from headrace.spark.flow.channel import HUNG_UP, Clerk, Server
 from headrace.spark.flow.checkpoint_files import (
     STATE,
     CheckpointFiles,
     begin_attempt,
     next_number,
 )
-from headrace.spark.flow.frame_rounds import local_path
+from headrace.spark.flow.frames import local_path
 from headrace.spark.flow.state_files import FileClerk, mounted_at
 from headrace.spark.flow.worker import FlowPlan
 from headrace.spark.job_folder import JobFolder
@@ -139,7 +138,7 @@ class Attempt(ABC):
         self.server = Server(
             driver_host(job.spark),
             lambda task, said: self._inbox.put((task, said)),
-            partial(FileClerk, self.store.child(STATE), job.start.restored),
+            self.clerk,
         )
         self._aligner = Aligner(job.plan)
         self._flow = FlowPlan(
@@ -151,6 +150,10 @@ class Attempt(ABC):
             mark_ms=int(job.plan.settings.get(WATERMARK_INTERVAL, _USUAL_MARK_INTERVAL)),
             checkpoints=job.settings.checkpoints.interval is not None,
         )
+
+    def clerk(self) -> Clerk:
+        """Who answers a task that asks for something, one for each."""
+        return FileClerk(self.store.child(STATE), self.job.start.restored)
 
     def beginning(self) -> Beginning:
         plan = self.job.plan

@@ -20,6 +20,8 @@ _SETTINGS = {
     # Real-time mode is meant for queries without Python; these are needed to run others.
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
     "spark.sql.streaming.realTimeMode.minBatchDuration": "200",
+}
+_ROW_BY_ROW = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
     "spark.sql.execution.pandas.udf.buffer.size": "8",
 }
@@ -35,11 +37,17 @@ def clock(spark: SparkSession, tasks: int) -> DataFrame:
 
 def start_query(spark: SparkSession, frame: DataFrame, folder: str) -> StreamingQuery:
     """Run a streaming DataFrame that has no rows to show; Spark keeps its notes in the folder."""
-    for key, value in _SETTINGS.items():
+    before = {key: spark.conf.get(key) for key in _ROW_BY_ROW}
+    for key, value in {**_SETTINGS, **_ROW_BY_ROW}.items():
         spark.conf.set(key, value)
     writer = frame.writeStream.format("noop").outputMode("update")
     writer = writer.option("checkpointLocation", folder)
-    query: StreamingQuery = writer.trigger(realTime=_NEVER_ENDS).start()  # type: ignore[call-overload]
+    try:
+        query: StreamingQuery = writer.trigger(realTime=_NEVER_ENDS).start()  # type: ignore[call-overload]
+    finally:
+        # The query has its own copy of them by now; other queries beside it are no real time.
+        for key, former in before.items():
+            spark.conf.set(key, str(former))
     return query
 
 

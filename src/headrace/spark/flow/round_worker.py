@@ -33,8 +33,9 @@ from headrace.runtime.source_task import read_ranges
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting
 from headrace.spark.flow.channel import Link, leave_process
+from headrace.spark.flow.frames import given_rows
 from headrace.spark.flow.state_files import DriverFiles
-from headrace.spark.flow.worker import FlowPlan, InputFailed, connected, make_level, read_blobs
+from headrace.spark.flow.worker import FlowPlan, connected, make_level, read_blobs
 from headrace.spark.garbage import look_at_everything, pass_over_what_stays
 from headrace.spark.runs_at_work import is_over, note_run
 from headrace.spark.shipment import Shipment
@@ -153,7 +154,7 @@ def read_in_round(
             assert source.source is not None
             with abandoned_on_failure(kept.level):
                 task = _open(at_work, id, kept)
-                batches = (decode_rows(source.source, _given(rows)) if fed
+                batches = (decode_rows(source.source, given_rows(rows)) if fed
                            else _read(kept, source.source, at_work))  # fmt: skip
                 for batch in batches:
                     yield from at_work.as_arrow(task.feed(vertex, batch), kept.level)
@@ -179,13 +180,6 @@ def _read(kept: _Kept, spec: SourceSpec, at_work: _AtWork) -> Iterator[Batch]:
             assert not isinstance(reader, LiveReader)
             kept.reader = reader
         yield from read_ranges(kept.reader, at_work.round.ranges, splits_end=splits_end)
-
-
-def _given(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from rows
-    except pa.ArrowInvalid as error:  # the stream ends in the middle
-        raise InputFailed from error
 
 
 def work_in_round(plan: FlowPlan, level: int) -> ArrowFunction:

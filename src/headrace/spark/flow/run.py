@@ -5,6 +5,8 @@ from __future__ import annotations
 import queue
 import time
 from contextlib import suppress
+from dataclasses import replace
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -13,10 +15,13 @@ from headrace.errors import HeadraceError, JobFailed
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.flow.assignment import tasks_of
-from headrace.runtime.flow.master import Master
-from headrace.runtime.flow.messages import Failed, Hold, TaskId, Told
+from headrace.runtime.flow.fed import fed_source
+from headrace.runtime.flow.master import Master, Surroundings
+from headrace.runtime.flow.messages import Assign, Failed, Hold, TaskId, Told, TookPiece
 from headrace.spark.failures import from_spark
-from headrace.spark.flow.attempt import FAREWELL, Attempt, Job, explain_loss
+from headrace.spark.flow.attempt import FAREWELL, NOBODY, Attempt, Job, explain_loss
+from headrace.spark.flow.channel import Clerk
+from headrace.spark.flow.feeding import Around, FeedingClerk, Feeds
 from headrace.spark.flow.lowering import lower_levels
 from headrace.spark.flow.query import clock, exchanged, start_query
 from headrace.spark.flow.worker import read_sources, run_level
@@ -27,12 +32,14 @@ _DISCOVER_EVERY = 1.0
 _LOOK_EVERY = 0.5
 _LAST_WORDS = 10.0
 """Seconds in which it becomes known why a task is gone."""
+_FOUND = object()
+"""In the inbox: there are splits that nobody reads yet."""
 _NO_SLOTS = "CONCURRENT_SCHEDULER_INSUFFICIENT_SLOT"
 
 
 def slots_needed(plan: PhysicalPlan) -> int:
-    """How many tasks of a plan run at once."""
-    return len(tasks_of(plan))
+    """How many tasks of a plan run at once, and one for each source that Spark reads."""
+    return len(tasks_of(plan)) + sum(fed_source(vertex) is not None for vertex in plan.sources)
 
 
 class FlowRun(Attempt):
@@ -44,7 +51,27 @@ class FlowRun(Attempt):
         super().__init__(job, before)
         self._query: StreamingQuery | None = None
         self._ahead: dict[int, list[str]] = {}
+        self._feeds = Feeds(
+            job.spark,
+            job.plan,
+            Around(self.server.address, self.server.send, self._found_splits, self.fail),
+        )
         self.ledger = Master(self.beginning(), self.surroundings(), job.settings.checkpoints)
+
+    def surroundings(self) -> Surroundings:
+        enumerators = self._feeds.enumerators
+        return replace(super().surroundings(), send=self._say, enumerators=enumerators)
+
+    def _say(self, task: TaskId, message: Any) -> None:
+        self.server.send(task, message)
+        if isinstance(message, Assign):
+            self._feeds.assigned(task, message)
+
+    def clerk(self) -> Clerk:
+        return FeedingClerk(super().clerk(), self._feeds.answer)
+
+    def _found_splits(self) -> None:
+        self._inbox.put((NOBODY, _FOUND))
 
     def _run(self) -> None:
         self._query = self._start()
@@ -52,6 +79,7 @@ class FlowRun(Attempt):
         self._watch()
 
     def _leave(self) -> None:
+        self._feeds.close()
         # The tasks first: they close their functions, and have nobody to complain to.
         self.server.dismiss(FAREWELL)
         self.ledger.close()
@@ -60,7 +88,7 @@ class FlowRun(Attempt):
                 self._query.stop()
 
     def _start(self) -> StreamingQuery:
-        needed, has = len(self.ledger.tasks), local_slots(self.job.spark)
+        needed, has = slots_needed(self.job.plan), local_slots(self.job.spark)
         if has is not None and has < needed:
             raise _too_few_slots(f"it needs {needed} slots at once, and Spark has {has}")
         self.store.delete("spark")  # what Spark noted of earlier attempts
@@ -94,7 +122,12 @@ class FlowRun(Attempt):
         except queue.Empty:
             self._look_at_query()
             return
-        if isinstance(message, Told):
+        if message is _FOUND:
+            self.ledger.discover()
+            return
+        if isinstance(message, TookPiece):
+            self._feeds.took_piece(task)
+        elif isinstance(message, Told):
             self._align(message.items)
         self._take_in(task, message)
 
@@ -137,6 +170,7 @@ class FlowRun(Attempt):
         return _from_spark(error) if error else explain_loss(None, lost)
 
     def drain(self) -> None:
+        self._feeds.close()
         self.ledger.drain()
 
 

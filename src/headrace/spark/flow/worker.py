@@ -30,12 +30,14 @@ from headrace.runtime.flow.messages import (
     Completed,
     Drain,
     Failed,
+    Feed,
     Hello,
     Hold,
     NoMoreSplits,
     Ready,
     Room,
     TaskId,
+    TookPiece,
     Trigger,
 )
 from headrace.runtime.flow.parcels import Parcel
@@ -47,6 +49,7 @@ from headrace.runtime.outbox import Row
 from headrace.spark.arrow_rows import slot_and_blob
 from headrace.spark.failures import Reporting, WorkerFailure, reported
 from headrace.spark.flow.channel import Address, Link
+from headrace.spark.flow.frames import InputFailed
 from headrace.spark.flow.pacing import BLOCKED_S, REST_S, Turns, Waker
 from headrace.spark.flow.state_files import DriverFiles, StateFiles
 from headrace.spark.shipment import Shipment
@@ -140,6 +143,7 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
             at_work.reporting.speaks_of(source.name, source.uid)
             assert isinstance(source.source, SplitSpec)
             splits = Splits(source.source.source, source.origin)
+            splits.on_taken(lambda split: at_work.link.send(TookPiece(id)))
             level.time.awaits_splits = True
             task = at_work.flow_task(id, level, splits=splits)
             with abandoned_on_failure(level):
@@ -151,12 +155,12 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
 def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iterator[Row]:
     waker, turns = Waker(task, at_work.plan.buffer_ms, at_work.plan.mark_ms), Turns(splits)
     orders: deque[Any] = deque()
-    """A barrier waits for answers, and what was said after it waits with it."""
+    """A barrier may have to wait, and what was said after it waits with it."""
     stopped = False
     while True:
         at_work.check(task)
         pause = BLOCKED_S if task.is_blocked else REST_S
-        if task.level.is_full or orders or waker.mark_waits:
+        if task.level.is_full or (orders and not splits.must_go_on) or waker.mark_waits:
             pause = waker.wait()
         elif not (task.ended or stopped or task.is_blocked):
             batch = turns.read()
@@ -167,12 +171,14 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
         message = at_work.next_message(pause, task=task)
         if isinstance(message, Room):
             yield from task.make_room(message)
+        elif isinstance(message, Feed):  # a barrier may wait for it
+            splits.feed(message)
         elif message is not _EMPTY and message is not _AWAKE:
             orders.append(message)
         if task.has_answers:
             yield from task.emit_answers()
             waker.wrote()
-        while orders and not (task.level.owes_answers and isinstance(orders[0], Trigger)):
+        while orders and not (isinstance(orders[0], Trigger) and _must_wait(task, splits)):
             order = orders.popleft()
             yield from _obey(order, task, splits, vertex)
             stopped = stopped or (isinstance(order, Trigger) and order.stops)
@@ -184,6 +190,11 @@ def _read(at_work: _AtWork, task: FlowTask, splits: Splits, vertex: int) -> Iter
             yield from task.end()
         else:
             yield from waker.do_what_is_due()
+
+
+def _must_wait(task: FlowTask, splits: Splits) -> bool:
+    """Whether a barrier cannot go out yet."""
+    return task.level.owes_answers or (splits.must_go_on and not task.ended)
 
 
 def _feed(task: FlowTask, splits: Splits, vertex: int, batch: Batch) -> Iterator[Row]:
@@ -337,10 +348,6 @@ def _begun(plan: FlowPlan, id: TaskId, rows: Iterator[pa.RecordBatch]) -> Iterat
             target=_drain, args=(rows, inbox, link), daemon=True, name="headrace-rows"
         ).start()
         yield _AtWork(plan, link, inbox, begin, reporting, files)
-
-
-class InputFailed(Exception):
-    """Spark could not read what it was to hand over, and says itself why."""
 
 
 @contextmanager
