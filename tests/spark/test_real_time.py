@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.spark.real_time_jobs import IN_FILES, JOBS, NATIVE
+from tests.spark.real_time_jobs import IN_FILES, JOBS, NATIVE, TICKS
 
 pytestmark = pytest.mark.timeout(700)
 
@@ -95,7 +95,7 @@ def test_what_only_spark_reads_flows_too(results):
     assert found["flowed"] == [True, False, True]
     # Of the table there is no part: its rows come in any order.
     assert found["read in part"] == [["1.json"], [], []]
-    assert found["once"] == found["twice"] == 6000 + NATIVE + IN_FILES + 20
+    assert found["once"] == found["twice"] == 2 * TICKS + NATIVE + IN_FILES + 20
     assert found["once exact"]
     assert found["twice exact"]
 
