@@ -107,6 +107,11 @@ class EventTime:
             known = self._table.get(origin) or {}
             self._table.put(origin, {name: known.get(name, (MIN_TIMESTAMP, 0)) for name in names})
 
+    def forget_splits(self, origin: int) -> None:
+        """Others may report of an origin's splits from now on: each is where all of them were."""
+        known = self._table.get(origin) or {}
+        self._table.put(origin, dict.fromkeys(known, (self.reached(origin), 0)))
+
     @property
     def now(self) -> int:
         return self._now

@@ -136,7 +136,7 @@ class Shape:
     more: int = 0
     """Numbers of another source, of one split."""
     timed: bool = False
-    """Whether records have times, and windows of them are counted; there is one source then."""
+    """Whether records have times, and windows of them are counted."""
 
 
 def counting(shape: Shape, parallelism: int = 2) -> PhysicalPlan:
@@ -164,15 +164,22 @@ def _read(env: StreamExecutionEnvironment, source: Numbers, uid: str) -> Any:
 
 def _count_windows(env: StreamExecutionEnvironment, shape: Shape) -> None:
     """Numbers of each key in windows of time, behind an exchange by hand and two by key."""
-    time = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(_Place())
     source = Numbers(shape.splits, shape.size, counted=shape.counted, timed=True)
-    numbers = env.from_source(source, time, "numbers", type_info=_PAIR).uid("numbers")
+    numbers = _read_timed(env, source, "numbers")
+    if shape.more:
+        more = Numbers(1, shape.more, counted=True, timed=True)
+        numbers = numbers.union(_read_timed(env, more, "more"))
     checked = numbers.key_by(lambda pair: pair[0]).process(Punctual(), _PAIR).uid("punctual")
     spread = checked.rebalance().map(lambda pair: pair, _PAIR).uid("spread")
     windows = spread.key_by(lambda pair: pair[0] % 2).window(
         TumblingEventTimeWindows.of(Time.milliseconds(WINDOW))
     )
     windows.process(CountWindow(), _TRIPLE).uid("windows").sink_to(Kept()).uid("second")
+
+
+def _read_timed(env: StreamExecutionEnvironment, source: Numbers, uid: str) -> Any:
+    time = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(_Place())
+    return env.from_source(source, time, uid, type_info=_PAIR).uid(uid)
 
 
 class _Place(TimestampAssigner):
@@ -199,6 +206,7 @@ def _expected_windows(shape: Shape) -> Counter[Any]:
         for part in range(shape.splits)
         for number in range(shape.size)
     )
+    counts.update((number % KEYS % 2, number // WINDOW * WINDOW) for number in range(shape.more))
     return Counter(("second", (*window, count)) for window, count in counts.items())
 
 

@@ -20,7 +20,7 @@ from headrace.runtime.envelope import MARK, Envelope
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import Alignment, Begin, TaskId
 from headrace.runtime.flow.parcels import KEPT, RECORDS, Parcel
-from headrace.runtime.flow.redealing import deal_kept
+from headrace.runtime.flow.redealing import deal_kept, forget_who_read
 from headrace.runtime.flow.task import FlowTask
 from headrace.spark.savepoints.in_flight import require_same_graph
 from headrace.spark.savepoints.metadata import described_operators
@@ -136,6 +136,42 @@ class TestTime:
         (origin,) = physical.vertices[last(physical)].watermark_origins
         (slot,) = deal(physical, {0: [[(MARK, 0, {origin: {"#0:0": (MAX_TIMESTAMP, 0)}})]]})
         assert slot == []
+
+
+class TestOtherReaders:
+    """After a restart a source task may read splits that another one has read before."""
+
+    def resumed(self, kept: list[Any]) -> tuple[Any, list[Any]]:
+        """What a slot makes of the channels it had heard, 30 and 20, and of what it had kept."""
+        physical = job(by_key)
+        (origin,) = physical.vertices[last(physical)].watermark_origins
+        level = FlowingLevel(physical, 1, 0, lambda: 0, tell=DriverItems().add)
+        level.time.expect_senders()
+        self.names = list(level.time.heard.reports()[origin])
+        said = dict(zip(self.names, [(30, 1), (20, 1)], strict=True))
+        level.time.hear({origin: said})
+        content = [
+            (MARK, 0, {origin: {self.names[each[0]]: (each[1], 1)}})
+            if isinstance(each, tuple)
+            else (last(physical), 0, Batch(each, [40] * len(each), each))
+            for each in kept
+        ]
+        parcels = [Parcel(RECORDS, 9, KEPT, content=Envelope([item]).encode()) for item in content]
+        found = forget_who_read(level, parcels)
+        items = [item for each in found for item in Envelope.decode(each.content).records]
+        told = [list(content[origin].values()) if vertex == MARK else content.values
+                for vertex, _, content in items]  # fmt: skip
+        return level.time.heard.reports()[origin], told
+
+    def test_what_one_had_said_says_nothing_of_what_it_reads_now(self):
+        heard, told = self.resumed([])
+        assert heard == dict.fromkeys(self.names, (20, 0))
+        assert told == []
+
+    def test_what_all_had_said_counts_when_what_was_kept_is_through(self):
+        heard, told = self.resumed([[1, 2], (0, 50), [3], (1, 35), [4]])
+        assert heard == dict.fromkeys(self.names, (20, 0))
+        assert told == [[1, 2], [3], [4], [(35, 0), (35, 0)]]
 
 
 class TestRefused:

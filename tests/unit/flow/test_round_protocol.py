@@ -248,7 +248,7 @@ class TestPlantedFaults:
         monkeypatch.setattr(
             rounds, "Round", lambda **told: Round(**{**told, "awaits_splits": False})
         )
-        assert self.is_seen(TIMED)
+        assert self.is_seen(replace(TIMED, more=16))
 
     def test_the_files_of_a_checkpoint_are_those_of_the_round_before(self, monkeypatch):
         take = rounds.Rounds.take_in

@@ -163,7 +163,12 @@ class Ledger:
         """What a task begins with: the last checkpoint, or a savepoint."""
         if self._latest is not None:
             state = self._latest.slots.get(task)
-            return replace(begin, restored=self._latest.number, state=state)
+            return replace(
+                begin,
+                restored=self._latest.number,
+                state=state,
+                is_resumed=self._latest.attempt != self._attempt,
+            )
         if self._begun_with is not None:
             given = self._begun_with.given_to(task)
             return replace(begin, restored=self._begun_with.number, taken_over=given)

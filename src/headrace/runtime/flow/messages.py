@@ -198,6 +198,9 @@ class Begin:
     state: SlotFiles | None = None
     restored: int | None = None
     """The checkpoint whose state it is."""
+    is_resumed: bool = False
+    """Whether that was taken by an attempt before this one: any source task may read any split by
+    now."""
     taken_over: bytes | None = None
     """Instead of its own files: what it is given of a savepoint, for whoever knows its form."""
     alignment: Alignment = field(default_factory=Alignment)

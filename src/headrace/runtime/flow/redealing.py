@@ -12,6 +12,7 @@ slot would have been, for each sender had told all of them the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from headrace.core.exchange import Broadcast, Custom, Exchange, Global, Hash, Splitter, by_target
@@ -53,6 +54,36 @@ def deal_kept(
                 dealt.append(_parcel(own))
     time = _time_afterwards(level, marks, ids)
     return [*dealt, _parcel([(MARK, 0, time)])] if time else dealt
+
+
+def forget_who_read(level: FlowingLevel, kept: list[Parcel]) -> list[Parcel]:
+    """Let a slot go on whose source tasks may read other splits than before.
+
+    What one of them had said of time says nothing of what it reads now. What all had reached holds,
+    and counts when all that was kept is through; returns what was kept with that.
+    """
+    if level.level != 1:
+        return kept
+    known = level.time.heard.reports()
+    origins = {id for id in known if level.plan.vertices[id].level == 0}
+    marks: Watermarks = {origin: dict(known[origin]) for origin in origins}
+    parcels = [_without_time(parcel, origins, marks) for parcel in kept]
+    for origin in origins:
+        level.time.heard.forget_splits(origin)
+    time = _time_afterwards(level, marks, {origin: origin for origin in origins})
+    return [*parcels, _parcel([(MARK, 0, time)])] if time and kept else parcels
+
+
+def _without_time(parcel: Parcel, origins: set[int], marks: Watermarks) -> Parcel:
+    """A parcel without what it says of origins, which goes to the marks."""
+    items: list[Item] = []
+    for vertex, side, content in Envelope.decode(parcel.content).records:
+        if vertex == MARK:
+            merge_watermarks(marks, {id: content[id] for id in content if id in origins})
+            content = {id: news for id, news in content.items() if id not in origins}
+        if vertex != MARK or content:
+            items.append((vertex, side, content))
+    return replace(parcel, content=Envelope(items).encode())
 
 
 def require_dealable(plan: PhysicalPlan) -> None:

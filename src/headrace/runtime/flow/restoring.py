@@ -10,6 +10,7 @@ from typing import Protocol
 from headrace.runtime.flow.level import FlowingLevel
 from headrace.runtime.flow.messages import Begin
 from headrace.runtime.flow.parcels import Parcel
+from headrace.runtime.flow.redealing import forget_who_read
 from headrace.runtime.flow.snapshots import read_in_flight, restore
 from headrace.runtime.subtask_state import SubtaskState
 
@@ -46,4 +47,6 @@ def restore_level(
     if begin.state is not None or given is not None:
         level.time.restore()
     level.time.expect_senders()
+    if begin.is_resumed:
+        in_flight = forget_who_read(level, in_flight)
     return in_flight if given is None else given.in_flight(level, open_saved)
