@@ -271,7 +271,7 @@ class _Shuffled(TableSource):
         return session.range(NATIVE).toDF("n").repartition(4)
 
 
-TICKS, NATIVE, IN_FILES = 200, 1000, 40_000
+TICKS, NATIVE, IN_FILES = 200, 500, 20_000
 
 
 class FailsOnce(Slow):

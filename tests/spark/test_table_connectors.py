@@ -290,6 +290,16 @@ def test_a_bad_row_fails_with_its_file_and_text(
     assert "bad-rows" in str(failure.value.hint)
 
 
+def test_a_bad_row_behind_many_good_ones_fails_with_its_file_and_text(
+    tables: TableEnvironment, tmp_path: Path
+) -> None:
+    """When Spark has handed rows over already: what it could not read must not look like an end."""
+    folder = put(tmp_path / "t", '{"a":1}\n' * 30_000 + '{"a":"q"}\n')
+    create(tables, "t", "a INT", folder, format="json")
+    with pytest.raises(TypeMismatch, match="column a: 'q' is no INT"):
+        rows(tables, "SELECT a FROM t")
+
+
 MIXED = {
     "csv": (
         "1,x\nq,y\n3\n4,v,w\n\n6,z\n",

@@ -19,7 +19,7 @@ from headrace.plan.physical import Vertex
 from headrace.runtime.flow.admission import Admission, target_seconds
 from headrace.runtime.flow.assignment import tasks_by_source
 from headrace.runtime.flow.gate import Pace
-from headrace.runtime.flow.messages import TaskId
+from headrace.runtime.flow.messages import Acknowledged, Ended, Hello, TaskId
 from headrace.runtime.flow.round_sources import LiveRounds, Portion, RoundSource, SplitRounds
 from headrace.runtime.flow.rounds import Rounds
 from headrace.spark.flow.attempt import (
@@ -70,6 +70,8 @@ class RoundRun(Attempt):
         self._stops = False
         """Whether the job stops with the checkpoint that was begun last."""
         self._lowered: tuple[list[TaskId], DataFrame] | None = None
+        self._unsure: dict[TaskId, Acknowledged | Ended] = {}
+        """What tasks say of a round whose input Spark may not have read to its end."""
 
     def _make_sources(self, saved: Mapping[str, dict[str, Any]]) -> list[RoundSource]:
         return [
@@ -197,6 +199,8 @@ class RoundRun(Attempt):
             if isinstance(message, _Done):
                 if message.error is not None:
                     self._failure = explain_loss(message.error)
+                else:
+                    self._be_sure_of_input()
                 deadline = time.monotonic() + _LAST_WORDS
             else:
                 self._take_in(task, message)
@@ -205,9 +209,25 @@ class RoundRun(Attempt):
 
     def _take_in(self, task: TaskId, message: Any) -> None:
         self.ledger.look_at_clock(time.monotonic())
+        if isinstance(message, Acknowledged | Ended) and self._is_fed(task):
+            self._unsure[task] = message
+            return
+        if isinstance(message, Hello) and task.level > 0:
+            self._be_sure_of_input()
         items = getattr(getattr(message, "part", None), "items", ())
         self._aligner.take_in(items)
         super()._take_in(task, message)
+
+    def _is_fed(self, task: TaskId) -> bool:
+        return any(source.is_fed and task in source.tasks for source in self.ledger.sources)
+
+    def _be_sure_of_input(self) -> None:
+        """Spark has read what it was to read. If it fails in the middle, its tasks may see an end
+        like any other, and what they then say must not count."""
+        while self._unsure:
+            task, message = self._unsure.popitem()
+            self._aligner.take_in(message.part.items)
+            super()._take_in(task, message)
 
     def _why_lost(self, lost: TaskId) -> HeadraceError | None:
         """Tasks leave when their part is done."""
