@@ -124,7 +124,7 @@ def _windows(windows: list[Any]) -> Columns:
 
 def _contents(rows: Rows, kind: str, declared: Declared | None) -> Columns:
     """Keys of maps, values, and since when values that expire are young."""
-    types = {} if declared is None else _declared_types(kind, declared)
+    types = _declared_types(kind, declared)
     columns: Columns = {}
     if kind == "map":
         columns["map_key"] = encode_column(rows.columns["map_key"], types.get("map_key"))
@@ -140,7 +140,9 @@ def _contents(rows: Rows, kind: str, declared: Declared | None) -> Columns:
     return columns
 
 
-def _declared_types(kind: str, declared: Declared) -> dict[str, TypeInformation]:
+def _declared_types(kind: str, declared: Declared | None) -> dict[str, TypeInformation]:
+    if declared is None or declared.type is None:  # as a savepoint has it of what nobody declared
+        return {}
     type_ = type_from_json(declared.type)
     if kind == "map" and isinstance(type_, MapTypeInfo):
         return {"map_key": type_.key_type_info, "value": type_.value_type_info}
@@ -169,7 +171,7 @@ def _split_lists(values: list[Any]) -> tuple[list[Any], list[Any]] | None:
     return first, second
 
 
-def about(schema: pa.Schema) -> dict[str, Any]:
+def read_metadata(schema: pa.Schema) -> dict[str, Any]:
     """What a table says of itself."""
     found: dict[str, Any] = json.loads(schema.metadata[METADATA])
     return found

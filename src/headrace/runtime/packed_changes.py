@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from headrace.errors import CorruptState
-from headrace.runtime.change_tables import about, decode_table, encode_table
+from headrace.runtime.change_tables import decode_table, encode_table, read_metadata
 from headrace.runtime.declared_state import Declared
 from headrace.runtime.subtask_state import TIMERS, TIMERS_NAME, Changes
 from headrace.runtime.tables import Change
@@ -61,7 +61,7 @@ def _read(blob: bytes, operator: str | None) -> Iterator[tuple[str, str, str, Ch
     source.seek(len(HEAD))
     while source.tell() < len(blob):
         stream = pa.ipc.open_stream(source)
-        table = about(stream.schema)
+        table = read_metadata(stream.schema)
         for batch in stream:
             if operator in (None, table["operator"]):
                 yield decode_table(table, batch)

@@ -229,6 +229,7 @@ def test_a_table_says_what_it_is():
     ("declared", "values", "type_"),
     [
         ("INT", [1, None, 2], "INT"),
+        (None, [1, 2], "LONG"),
         ("INT", [1, 2**40], "LONG"),
         ("INT", [1, True], "PICKLED_BYTE_ARRAY"),
         (PICKLED, ["a", None], "STRING"),
