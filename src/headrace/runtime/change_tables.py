@@ -109,7 +109,8 @@ def _keys(rows: Rows, scope: str) -> Columns:
     if rows.repeats is None:
         return columns
     ends = pa.array(list(accumulate(rows.repeats, initial=0)), pa.int32())
-    numbers = pc.list_parent_indices(pa.ListArray.from_arrays(ends, pa.nulls(sum(rows.repeats))))
+    spread = pa.ListArray.from_arrays(ends, pa.nulls(sum(rows.repeats)))
+    numbers = pc.list_parent_indices(spread).cast(pa.int32())
     return {name: (type_, pa.DictionaryArray.from_arrays(numbers, array, safe=False))
             for name, (type_, array) in columns.items()}  # fmt: skip
 
