@@ -33,7 +33,7 @@ def fits(kind: TypeInformation, values: Sequence[Any]) -> bool:
             return False
         try:
             return all(
-                fits(field, _column(place, len(fields))(values))
+                fits(field, field_of(place, len(fields))(values))
                 for place, field in enumerate(fields)
             )
         except ValueError:  # a tuple of another length
@@ -56,7 +56,7 @@ def _within_bounds(kind: BasicTypeInfo, values: Sequence[Any]) -> bool:
 
 
 @cache
-def _column(place: int, width: int) -> Callable[[Sequence[Any]], list[Any]]:
+def field_of(place: int, width: int) -> Callable[[Sequence[Any]], list[Any]]:
     """What gets one field of many tuples, and fails at one that has not that many fields.
 
     Taking each apart in a loop written for its length is the quickest way to be sure of it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import pickle
 import reprlib
 from collections.abc import Callable
@@ -33,6 +34,7 @@ __all__ = [
     "Column",
     "Dumps",
     "column_of",
+    "holds_pickles",
     "observed",
     "text_of",
     "type_from_json",
@@ -81,6 +83,11 @@ def column_of(type_: TypeInformation, dumps: Dumps = _pickled) -> Column:
     raise TypeMismatch(
         f"{type_!r} cannot be written as a column", hint="Use one of the types that Types gives."
     )
+
+
+def holds_pickles(type_: TypeInformation) -> bool:
+    """Whether values of a type, or parts of them, are pickled where they lie in columns."""
+    return "PICKLED" in json.dumps(type_to_json(type_))
 
 
 def _has_zone(value: datetime.datetime | datetime.time) -> bool:

@@ -6,8 +6,10 @@ integers, a named tuple among tuples) is refused, so that the caller can choose 
 
 from __future__ import annotations
 
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -51,11 +53,35 @@ class Column(ABC):
     def _decode(self, array: pa.Array) -> list[Any]: ...
 
 
-def require_only(kind: type, label: str, values: list[Any]) -> None:
-    """Refuse what is neither None nor exactly of a class. One loop in C when all is right."""
-    if set(map(type, values)) - {kind, NONE}:
+def require_only(kind: type, label: str, values: list[Any]) -> bool:
+    """Refuse what is neither None nor exactly of a class; says whether None is among them.
+
+    One loop in C when all is right.
+    """
+    kinds = list(map(type, values))
+    right = kinds.count(kind)
+    if right == len(kinds):
+        return False
+    if right + kinds.count(NONE) < len(kinds):
         wrong = next(value for value in values if type(value) not in (kind, NONE))
         raise WrongValue(label, wrong)
+    return True
+
+
+_CODES = {pa.int8(): "b", pa.int16(): "h", pa.int32(): "i", pa.int64(): "q", pa.float64(): "d"}
+"""What numbers of a type are called by `struct`."""
+_AT_ONCE = 1000
+
+
+def _number_array(arrow: pa.DataType, code: str, values: list[Any]) -> pa.Array:
+    """Numbers, all of the right class; twice as fast as Arrow, which asks each what it is."""
+    whole = struct.Struct(f"{_AT_ONCE}{code}")
+    parts = [values[begin : begin + _AT_ONCE] for begin in range(0, len(values), _AT_ONCE)]
+    written = [
+        whole.pack(*part) if len(part) == _AT_ONCE else struct.pack(f"{len(part)}{code}", *part)
+        for part in parts
+    ]
+    return pa.Array.from_buffers(arrow, len(values), [None, pa.py_buffer(b"".join(written))])
 
 
 class DirectColumn(Column):
@@ -63,9 +89,13 @@ class DirectColumn(Column):
 
     def __init__(self, label: str, kind: type, arrow: pa.DataType, wrong: Check | None = None):
         self.label, self.kind, self.arrow, self.wrong = label, kind, arrow, wrong
+        self._code = _CODES.get(arrow) if kind in (int, float) else None
 
     def encode(self, values: list[Any]) -> pa.Array:
-        require_only(self.kind, self.label, values)
+        has_none = require_only(self.kind, self.label, values)
+        if self._code is not None and not has_none:
+            with suppress(struct.error):  # one is too large; which one, is found below
+                return _number_array(self.arrow, self._code, values)
         if self.wrong is not None:
             present = (value for value in values if value is not None)
             for value in filter(self.wrong, present):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from itertools import accumulate, chain, pairwise
-from operator import itemgetter, methodcaller
+from operator import methodcaller
 from typing import Any
 
 import pyarrow as pa
 
+from headrace.core.bulk_check import field_of
 from headrace.core.columns import NONE, Column, DirectColumn, require_only, with_none
 from headrace.core.composite_types import RowTypeInfo
 from headrace.core.rows import Row, RowKind, named_row
@@ -31,18 +33,31 @@ class _Struct(Column):
         # Parquet has no struct without fields.
         self.arrow = pa.struct(fields or [pa.field("_empty", pa.bool_())])
 
-    def encode_parts(self, values: list[Any]) -> pa.Array:
-        """The array of values that are None or have the right number of parts."""
-        blank = (None,) * len(self.columns)
-        full = [blank if value is None else value for value in values]
+    def encode_parts(self, values: list[Any], *, has_none: bool) -> pa.Array:
+        """The array of values that are None or tuples with the right number of parts."""
+        missing = None
+        if has_none:
+            missing = pa.array([value is None for value in values], pa.bool_())
+            blank = (None,) * len(self.columns)
+            values = [blank if value is None else value for value in values]
         arrays = [
-            _inside(f"field {name!r}", column, list(map(itemgetter(place), full)))
-            for place, (name, column) in enumerate(zip(self.names, self.columns, strict=True))
+            _inside(f"field {name!r}", column, field)
+            for name, column, field in zip(
+                self.names, self.columns, self._fields(values), strict=True
+            )
         ]
         if not arrays:
             arrays = [pa.nulls(len(values), pa.bool_())]
-        missing = pa.array([value is None for value in values], pa.bool_())
         return pa.StructArray.from_arrays(arrays, fields=list(self.arrow), mask=missing)
+
+    def _fields(self, values: list[Any]) -> list[list[Any]]:
+        width = len(self.columns)
+        try:
+            if width or not any(values):
+                return [field_of(place, width)(values) for place in range(width)]
+        except ValueError:
+            pass
+        raise WrongValue(self.label, next(value for value in values if len(value) != width))
 
     def decode_parts(self, array: pa.Array) -> list[tuple[Any, ...]]:
         """The parts of each value; of None, any parts."""
@@ -62,12 +77,8 @@ def _inside(place: str, column: Column, values: list[Any]) -> pa.Array:
 
 class TupleColumn(_Struct):
     def encode(self, values: list[Any]) -> pa.Array:
-        require_only(tuple, self.label, values)
-        width = len(self.columns)
-        for value in values:
-            if value is not None and len(value) != width:
-                raise WrongValue(self.label, value)
-        return self.encode_parts(values)
+        has_none = require_only(tuple, self.label, values)
+        return self.encode_parts(values, has_none=has_none)
 
     def _decode(self, array: pa.Array) -> list[Any]:
         return with_none(array, self.decode_parts(array))
@@ -85,17 +96,18 @@ class RowColumn(_Struct):
         super().__init__(type_.label(), (*type_.names(), kind), [*columns, kinds])
 
     def encode(self, values: list[Any]) -> pa.Array:
-        require_only(Row, self.label, values)
+        has_none = require_only(Row, self.label, values)
         width, names = len(self.columns) - 1, self.row_names
         for value in values:
             if value is not None and (value._names != names or len(value._values) != width):
                 raise WrongValue(self.label, value)
-        return self.encode_parts([
+        parts = [
             None
             if row is None
             else (*row._values, None if row._row_kind is _INSERT else str(row._row_kind))
             for row in values
-        ])  # fmt: skip
+        ]
+        return self.encode_parts(parts, has_none=has_none)
 
     def decode_parts(self, array: pa.Array) -> list[tuple[Any, ...]]:
         # Rows that another tool wrote have no kind.
@@ -113,8 +125,11 @@ class RowColumn(_Struct):
         return with_none(array, rows)
 
 
-def _offsets(values: list[Any]) -> pa.Array:
+def _offsets(values: list[Any], *, has_none: bool) -> pa.Array:
     """Where each value's elements begin; nothing where there is no value."""
+    if not has_none:
+        plain = array("i", accumulate(map(len, values), initial=0))
+        return pa.Array.from_buffers(pa.int32(), len(plain), [None, pa.py_buffer(plain)])
     lengths = (0 if value is None else len(value) for value in values)
     begins = accumulate(lengths, initial=0)
     return pa.array(
@@ -138,12 +153,14 @@ class ListColumn(Column):
         self.arrow = pa.list_(element.arrow)
 
     def encode(self, values: list[Any]) -> pa.Array:
-        require_only(list, self.label, values)
-        flat = list(chain.from_iterable(value for value in values if value is not None))
+        has_none = require_only(list, self.label, values)
+        present = [value for value in values if value is not None] if has_none else values
+        flat = list(chain.from_iterable(present))
         if not self.nullable and NONE in set(map(type, flat)):
             raise WrongValue(self.label, None)
         elements = _inside("an element", self.element, flat)
-        return pa.ListArray.from_arrays(_offsets(values), elements, type=self.arrow)
+        offsets = _offsets(values, has_none=has_none)
+        return pa.ListArray.from_arrays(offsets, elements, type=self.arrow)
 
     def _decode(self, array: pa.Array) -> list[Any]:
         flat = self.element.decode(array.values)
@@ -156,14 +173,14 @@ class MapColumn(Column):
         self.arrow = pa.map_(key.arrow, value.arrow)
 
     def encode(self, values: list[Any]) -> pa.Array:
-        require_only(dict, self.label, values)
-        present = [value for value in values if value is not None]
+        has_none = require_only(dict, self.label, values)
+        present = [value for value in values if value is not None] if has_none else values
         keys = list(chain.from_iterable(present))
         if NONE in set(map(type, keys)):
             raise WrongValue("a key that is not None", None)
         items = list(chain.from_iterable(map(methodcaller("values"), present)))
         return pa.MapArray.from_arrays(
-            _offsets(values),
+            _offsets(values, has_none=has_none),
             _inside("a key", self.key, keys),
             _inside("a value", self.value, items),
         ).cast(self.arrow)

@@ -81,7 +81,7 @@ class Snapshot:
     ) -> None:
         """Give a slot more of its state."""
         before = self.slots.get(task, SlotFiles())
-        more, written = seal(f"dealt-{task}-{len(before.files)}", [packed(changes)[0]])
+        more, written = seal(f"dealt-{task}-{len(before.files)}", [packed(changes, states)[0]])
         self.slots[task] = SlotFiles(
             before.files + more.files, before.snapshot_bytes + more.snapshot_bytes,
             {**before.states, **states},
@@ -93,9 +93,10 @@ class Snapshot:
         new = replace(self, slots={}, files={})
         for task, state in states.items():
             if task.level:
-                parts = [packed(part)[0] for part in state.snapshot(_CHUNK_KEYS)]
+                declared = state.described()
+                parts = [packed(part, declared)[0] for part in state.snapshot(_CHUNK_KEYS)]
                 files, written = seal(f"compact-{task}", parts)
-                new.slots[task] = replace(files, states=state.described())
+                new.slots[task] = replace(files, states=declared)
                 new.files.update(written)
         return new
 

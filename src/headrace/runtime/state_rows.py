@@ -6,7 +6,6 @@ program (key, window, key of a map, value) have the type that all of the table's
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -17,6 +16,7 @@ import pyarrow as pa
 
 from headrace.core.columnar import (
     column_of,
+    holds_pickles,
     observed,
     text_of,
     type_from_json,
@@ -145,7 +145,7 @@ class RowForm:
     @property
     def plain(self) -> bool:
         """Whether rows can be read without any of the program's classes."""
-        return not any(_holds_pickles(kind) for kind in self.types.values())
+        return not any(holds_pickles(kind) for kind in self.types.values())
 
     def change(self, rows: pa.RecordBatch) -> tuple[Any, ...]:
         """The logged change that puts rows into an empty table."""
@@ -173,10 +173,6 @@ class RowForm:
         if self.kind == "map":
             return list(zip(keys, free["map_key"], values, strict=True))
         return list(zip(keys, values, strict=True))
-
-
-def _holds_pickles(kind: TypeInformation) -> bool:
-    return "PICKLED" in json.dumps(type_to_json(kind))
 
 
 def _free_columns(kind: str, scope: str, ttl: bool, items: list[Item]) -> dict[str, list[Any]]:

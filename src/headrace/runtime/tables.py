@@ -90,8 +90,11 @@ class ValueTable(Table):
         if not self.changed:
             return None
         data = self.data
-        present = {key: data[key] for key in self.changed if key in data}
-        absent = [key for key in self.changed if key not in data]
+        try:
+            present, absent = {key: data[key] for key in self.changed}, []
+        except KeyError:  # some have been removed
+            present = {key: data[key] for key in self.changed if key in data}
+            absent = [key for key in self.changed if key not in data]
         self.changed = set()
         return present, absent
 
@@ -202,8 +205,12 @@ class MapTable(Table):
         removed: dict[Any, list[Any]] = {}
         for key, entries in self.changed.items():
             now = self.data.get(key, {})
-            put[key] = {entry: now[entry] for entry in entries if entry in now}
-            removed[key] = [entry for entry, was_removed in entries.items() if was_removed]
+            try:
+                put[key] = {entry: now[entry] for entry in entries}
+            except KeyError:  # some have been removed
+                put[key] = {entry: now[entry] for entry in entries if entry in now}
+            if True in entries.values():
+                removed[key] = [entry for entry, was_removed in entries.items() if was_removed]
         change = (list(self.cleared), put, removed)
         self.changed, self.cleared = {}, set()
         return change

@@ -16,7 +16,6 @@ from headrace.runtime.declared_state import Declared
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.master import Superseded
 from headrace.runtime.flow.messages import SlotFiles, StateFile, TaskId
-from headrace.runtime.packed_changes import packed, unpacked
 from headrace.spark.file_store import LocalStore
 from headrace.spark.flow.checkpoint_files import (
     STATE,
@@ -226,12 +225,3 @@ def test_nobody_falls_back_behind_the_first_checkpoint(stopped):
     with pytest.raises(CorruptState, match="2-1-0-4 is not what was written"):
         begin_attempt(stopped, fall_back=True)
     assert last_checkpoint(stopped).name == "4-2"
-
-
-def test_a_state_file_of_another_form_is_refused():
-    blob, sizes = packed([("op", "count", "value", ({"a": 1}, []))])
-    assert blob.startswith(b"headrace state 1\n")
-    assert sizes.keys() == {"op"}
-    assert unpacked(blob) == [("op", "count", "value", ({"a": 1}, []))]
-    with pytest.raises(CorruptState, match="does not know: it begins with b'headrace state 2"):
-        unpacked(blob.replace(b"state 1", b"state 2"))

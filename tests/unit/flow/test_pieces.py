@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.core.operator import Batch
+from headrace.errors import CorruptState
 from headrace.runtime.envelope import Envelope
 from headrace.runtime.flow.parcels import RECORDS, Parcel, pack_kept, unpack_kept
 from headrace.runtime.flow.pieces import Opened, Pace
@@ -32,6 +34,26 @@ def test_a_parcel_in_pieces_is_the_parcel(counts, most, worked):
     wanted = [value for n in counts for value in range(n)]
     for column in ("values", "timestamps", "keys"):
         assert [value for piece in found for value in getattr(piece, column)] == wanted
+
+
+def test_a_file_of_kept_parcels_says_its_form():
+    blob = pack_kept([Parcel(RECORDS, 3, 0, content=b"abc"), Parcel(RECORDS, 4, 0, content=b"")])
+    assert blob.startswith(b"headrace records in flight 2\n")
+    found = [(parcel.sender, parcel.content) for parcel in unpack_kept(blob)]
+    assert found == [(3, b"abc"), (4, b"")]
+    with pytest.raises(CorruptState, match="does not know: it begins with b'headrace records in"):
+        list(unpack_kept(blob.replace(b"flight 2", b"flight 3")))
+
+
+def test_files_of_kept_parcels_without_a_form_are_read():
+    blob = bytes.fromhex(
+        "00000000000000180000000003ffffffffffffffff0000000000000000616263"
+        "00000000000000150000000004ffffffffffffffff0000000000000000"
+    )  # fmt: skip
+    found = list(unpack_kept(blob))
+    assert [(parcel.sender, parcel.content) for parcel in found] == [(3, b"abc"), (4, b"")]
+    assert all(parcel.was_kept for parcel in found)
+    assert list(unpack_kept(b"")) == []
 
 
 def test_the_pace_follows_what_records_cost():

@@ -60,14 +60,15 @@ def maps(contents: dict[Any, dict[Any, Any]]) -> Table:
     return table
 
 
-TABLES = {
+MAP = {"map": ["STRING", "LONG"]}
+TABLES: dict[str, Any] = {
     "numbers": (KEYED, "LONG", values({n: n * 2 for n in range(1000)})),
     "texts": (KEYED, "STRING", values({f"key-{n}": f"value {n}" for n in range(1000)})),
-    "objects": (KEYED, "PICKLED", values({n: Price(n) for n in range(100)})),
+    "objects": (KEYED, "PICKLED_BYTE_ARRAY", values({n: Price(n) for n in range(100)})),
     "lists": (KEYED, "LONG", lists({n: list(range(n % 5 + 1)) for n in range(100)})),
-    "maps": (KEYED, "MAP", maps({n: {f"{n}": n, "b": 2} for n in range(100)})),
+    "maps": (KEYED, MAP, maps({n: {f"{n}": n, "b": 2} for n in range(100)})),
     "windows": (WINDOW, "LONG", values({(n, (0, 10)): n for n in range(100)})),
-    "rules": (BROADCAST, "MAP", maps({None: {"a": 1, "b": 2}})),
+    "rules": (BROADCAST, MAP, maps({None: {"a": 1, "b": 2}})),
     "own parts": (LIST, "LONG", lists({None: [1, 2, 3, 4, 5]})),
     "all parts": (UNION, "LONG", lists({None: [1, 2, 3]})),
 }

@@ -11,9 +11,15 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from headrace.errors import CorruptState
+
 RECORDS, BARRIER, END = range(3)
 KEPT = (1 << 64) - 1
 """Instead of a number: a parcel that was kept in a checkpoint."""
+KEPT_HEAD = b"headrace records in flight 2\n"
+"""What a file of kept parcels begins with; the number is that of its form. The first form had none,
+and began with a length whose first byte is zero."""
+_ANY_HEAD = b"headrace "
 _HEAD = struct.Struct("!BIQQ")
 _LENGTH = struct.Struct("!Q")
 _BARRIER = struct.Struct("!?d")
@@ -66,7 +72,7 @@ class Barrier:
 
 def pack_kept(parcels: Iterable[Parcel]) -> bytes:
     """Records as one file."""
-    found = bytearray()
+    found = bytearray(KEPT_HEAD)
     for parcel in parcels:
         blob = Parcel(RECORDS, parcel.sender, KEPT, content=parcel.content).encode()
         found += _LENGTH.pack(len(blob)) + blob
@@ -74,7 +80,14 @@ def pack_kept(parcels: Iterable[Parcel]) -> bytes:
 
 
 def unpack_kept(blob: bytes) -> Iterator[Parcel]:
-    at = 0
+    """The parcels of such a file."""
+    at = len(KEPT_HEAD) if blob.startswith(KEPT_HEAD) else 0
+    if not at and blob.startswith(_ANY_HEAD):
+        raise CorruptState(
+            "a file of records in flight is of a form that this headrace does not know: it begins "
+            f"with {blob[: len(KEPT_HEAD)]!r}",
+            hint="Go on with the version that wrote it, and move on by a savepoint.",
+        )
     while at < len(blob):
         (length,) = _LENGTH.unpack_from(blob, at)
         at += _LENGTH.size

@@ -27,7 +27,7 @@ Written = list[tuple[str, bytes]]
 class Snapshots:
     """Makes the files of one slot's state, checkpoint by checkpoint.
 
-    What has changed is pickled at once, for a value may be changed in place a moment later; the
+    What has changed is encoded at once, for a value may be changed in place a moment later; the
     files are written by whoever calls, while the task goes on. All of a state goes out piece by
     piece: it may be larger than memory.
     """
@@ -57,7 +57,7 @@ class Snapshots:
             self._whole = False
             known, sizes = self._everything(checkpoint)
         elif changes:
-            blob, sizes = packed(changes)
+            blob, sizes = packed(changes, self._state.described())
             log_bytes = self._bytes - known.snapshot_bytes + len(blob)
             if log_bytes > max(self._compact_at, known.snapshot_bytes) or (
                 len(known.files) >= _MOST_FILES
@@ -86,7 +86,7 @@ class Snapshots:
         sizes: Counter[str] = Counter()
         files: list[StateFile] = []
         for number, part in enumerate(self._state.snapshot(_CHUNK_KEYS)):
-            blob, by_operator = packed(part)
+            blob, by_operator = packed(part, self._state.described())
             sizes.update(by_operator)
             written = [(f"{self._name}-{checkpoint}-{number}", blob)]
             files += _described(written)

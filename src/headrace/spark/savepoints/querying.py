@@ -113,7 +113,7 @@ def _look_up(uid: str, name: str, key: Any) -> ArrowFunction:
                     if entry == HEAD:
                         head = pickle.loads(blob)
                     else:
-                        state.apply([change for change in unpacked(blob) if change[0] == uid])
+                        state.apply(unpacked(blob, operator=uid))
             mine = [each for each in slot_states(state, head["states"], head["slot"])
                     if each.operator == uid]  # fmt: skip
             known = {scope_and_name(stored)[1] for owner, stored in head["states"] if owner == uid}
