@@ -206,7 +206,10 @@ class Routing:
                     self._seats.strike_out(worker)
                     continue
                 answer = other.recv(1)
-                return answer[0] if answer else 1
+            if not answer:
+                # It is gone, in the middle of the task. Spark is waiting for this one.
+                connection.shutdown(socket.SHUT_RDWR)
+            return answer[0] if answer else 1
 
     def _accept(self, listening: socket.socket) -> None:
         while True:

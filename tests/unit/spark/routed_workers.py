@@ -5,7 +5,8 @@ python -m tests.unit.spark.routed_workers <folder>
 Each line of standard input is a command, each line of output its answer.
 
     fork                 a worker; its number
-    send <n> <slot> <s>  a task for a slot over the connection of worker n, which takes s seconds
+    send <n> <slot> <s>  a task for a slot over the connection of worker n, which takes s seconds,
+                         or with less than none kills its process
     answer <n>           which worker has done it, "gone", or "nothing" if there is none for long
     until_at_work <n>    when a worker does a task, its own or another's
     kill <n>, hang_up <n>, is_alive <n>
@@ -48,6 +49,8 @@ def run(routing: Routing, connection: socket.socket) -> int:
     """What a worker does with a task: here it tells who it is, and keeps the slot."""
     *_, slot, seconds = HEAD.unpack(connection.recv(HEAD.size, socket.MSG_WAITALL))
     at_work(os.getpid()).touch()
+    if seconds < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(seconds)
     at_work(os.getpid()).unlink()
     if slot < 0:

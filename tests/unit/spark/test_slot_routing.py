@@ -78,6 +78,12 @@ def test_a_worker_is_ended_with_the_one_whose_task_it_does(ask: Ask) -> None:
     assert ask("is_alive 1") == "False"
 
 
+def test_spark_hears_of_a_worker_that_dies_of_another_s_task(ask: Ask) -> None:
+    ask("send 0 1 -1")
+    assert ask("answer 0") == "gone"
+    assert ask("is_alive 0") == "False"
+
+
 def test_a_keeper_that_is_gone_is_not_asked_again(ask: Ask) -> None:
     ask("kill 1")
     ask("send 0 1")

@@ -70,8 +70,10 @@ class RoundRun(Attempt):
         self._stops = False
         """Whether the job stops with the checkpoint that was begun last."""
         self._lowered: tuple[list[TaskId], DataFrame] | None = None
+        self._input_is_read = False
+        """Whether Spark has handed over all that it was to hand over in a round."""
         self._unsure: dict[TaskId, Acknowledged | Ended] = {}
-        """What tasks say of a round whose input Spark may not have read to its end."""
+        """What tasks said of a round before that."""
 
     def _make_sources(self, saved: Mapping[str, dict[str, Any]]) -> list[RoundSource]:
         return [
@@ -172,6 +174,7 @@ class RoundRun(Attempt):
         for each in wanted:
             each.number = number
             each.begun.set()
+        self._input_is_read = False
         self._start_job()
         self._watch()
         if self.ledger.is_complete:
@@ -209,7 +212,8 @@ class RoundRun(Attempt):
 
     def _take_in(self, task: TaskId, message: Any) -> None:
         self.ledger.look_at_clock(time.monotonic())
-        if isinstance(message, Acknowledged | Ended) and self._is_fed(task):
+        is_unsure = not self._input_is_read and self._is_fed(task)
+        if is_unsure and isinstance(message, Acknowledged | Ended):
             self._unsure[task] = message
             return
         if isinstance(message, Hello) and task.level > 0:
@@ -224,6 +228,7 @@ class RoundRun(Attempt):
     def _be_sure_of_input(self) -> None:
         """Spark has read what it was to read. If it fails in the middle, its tasks may see an end
         like any other, and what they then say must not count."""
+        self._input_is_read = True
         while self._unsure:
             task, message = self._unsure.popitem()
             self._aligner.take_in(message.part.items)
