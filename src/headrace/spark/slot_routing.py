@@ -205,10 +205,13 @@ class Routing:
                 except OSError:
                     self._seats.strike_out(worker)
                     continue
-                answer = other.recv(1)
+                answer = b""
+                with suppress(ConnectionError):  # it was ended before it took anything over
+                    answer = other.recv(1)
             if not answer:
                 # It is gone, in the middle of the task. Spark is waiting for this one.
-                connection.shutdown(socket.SHUT_RDWR)
+                with suppress(OSError):  # or has hung up by now
+                    connection.shutdown(socket.SHUT_RDWR)
             return answer[0] if answer else 1
 
     def _accept(self, listening: socket.socket) -> None:
@@ -219,7 +222,9 @@ class Routing:
     def _take_over(self, other: socket.socket) -> None:
         """Do what another worker was to do, as long as that one lives."""
         with other:
-            _, descriptors, _, _ = socket.recv_fds(other, 1, 1)
+            descriptors: list[int] = []
+            with suppress(ConnectionError):
+                _, descriptors, _, _ = socket.recv_fds(other, 1, 1)
             if not descriptors:
                 return  # it was ended before it could hand anything over
             is_done = threading.Event()

@@ -9,6 +9,9 @@ Each line of standard input is a command, each line of output its answer.
                          or with less than none kills its process
     answer <n>           which worker has done it, "gone", or "nothing" if there is none for long
     until_at_work <n>    when a worker does a task, its own or another's
+    until_asked <n>      when another has asked it for something, or it has a task of its own
+    until_at_rest <n>    when it has none
+    stop <n>             it stands still
     kill <n>, hang_up <n>, is_alive <n>
 """
 
@@ -100,6 +103,16 @@ class Spark:
 
     def until_at_work(self, worker: str) -> bool:
         return wait_until(at_work(self._pids[int(worker)]).exists)
+
+    def until_asked(self, worker: str) -> bool:
+        return wait_until(lambda: self._pids[int(worker)] not in self._seats.at_rest())
+
+    def until_at_rest(self, worker: str) -> bool:
+        return wait_until(lambda: self._pids[int(worker)] in self._seats.at_rest())
+
+    def stop(self, worker: str) -> str:
+        os.kill(self._pids[int(worker)], signal.SIGSTOP)
+        return "stopped"
 
     def kill(self, worker: str) -> str:
         os.kill(self._pids[int(worker)], signal.SIGKILL)

@@ -84,6 +84,16 @@ def test_spark_hears_of_a_worker_that_dies_of_another_s_task(ask: Ask) -> None:
     assert ask("is_alive 0") == "False"
 
 
+def test_spark_hears_of_a_worker_that_dies_before_it_takes_a_task_over(ask: Ask) -> None:
+    assert ask("until_at_rest 1") == "True"
+    ask("stop 1")
+    ask("send 0 1")
+    assert ask("until_asked 1") == "True"
+    ask("kill 1")
+    # Or the worker was not yet asked, and this one does the task itself.
+    assert ask("answer 0") in ("gone", "0")
+
+
 def test_a_keeper_that_is_gone_is_not_asked_again(ask: Ask) -> None:
     ask("kill 1")
     ask("send 0 1")
