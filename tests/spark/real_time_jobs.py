@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.common import Configuration, Encoder, Time, Types, WatermarkStrategy
+from headrace.common.watermark_strategy import TimestampAssigner
 from headrace.connectors.tables import register_connector
 from headrace.core.logical_types import RowType
 from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
@@ -22,12 +23,14 @@ from headrace.datastream import (
     AsyncFunction,
     DataStream,
     KeyedProcessFunction,
+    OutputTag,
     RuntimeContext,
     StreamExecutionEnvironment,
 )
 from headrace.datastream.async_data_stream import AsyncDataStream
-from headrace.datastream.connectors import FileSink, RollingPolicy
+from headrace.datastream.connectors import FileSink, FileSource, RollingPolicy, StreamFormat
 from headrace.datastream.state import ValueStateDescriptor
+from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import HeadraceError
 from headrace.jobs.load import OperatorLoad
 from headrace.runtime.flow.splits import is_within
@@ -39,6 +42,7 @@ from headrace.table import StreamTableEnvironment
 from tests.spark.conftest import visible
 
 KEYS = 10
+FILES, LINES = 4, 4000
 _PAIR = Types.TUPLE([Types.INT(), Types.LONG()])
 AUTO, REAL_TIME, MICRO_BATCH = "auto", "real-time", "micro-batch"
 
@@ -161,6 +165,41 @@ def at_least_once(folder: Path) -> dict[str, Any]:
     build(env, folder, Ticking(3000))
     env.execute("at least once")
     return is_exact(folder)
+
+
+class _FirstNumber(TimestampAssigner):
+    def extract_timestamp(self, value: str, record_timestamp: int) -> int:
+        return int(value.split()[0])
+
+
+def in_order(folder: Path) -> dict[str, Any]:
+    """Files that follow each other in time, several for each task: nothing in them is late."""
+    (folder / "in").mkdir()
+    for file in range(FILES):
+        times = range(file * LINES, (file + 1) * LINES)
+        (folder / "in" / f"{file}").write_text("".join(f"{at} {'.' * 1000}\n" for at in times))
+    env = environment(folder, REAL_TIME, pipeline_auto__watermark__interval="1 ms")
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    lines = FileSource.for_record_stream_format(
+        StreamFormat.text_line_format(), str(folder / "in")
+    ).build()
+    late = OutputTag("late", Types.STRING())
+    counts = (
+        env.from_source(lines, WatermarkStrategy.no_watermarks(), "lines")
+        .assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(_FirstNumber()))
+        .key_by(lambda line: int(line.split()[0]) % 2, Types.INT())
+        .window(TumblingEventTimeWindows.of(Time.milliseconds(100)))
+        .side_output_late_data(late)
+        .apply(lambda key, window, lines: [len(list(lines))], Types.INT())
+    )
+    ones = counts.get_side_output(late).map(lambda line: -1, Types.INT())
+    with counts.union(ones).execute_and_collect() as found:
+        results = list(found)
+    return {
+        "lines": sum(results),
+        "late": results.count(-1),
+        "flowed": flowed(folder),
+    }
 
 
 def chosen(folder: Path) -> dict[str, Any]:
@@ -412,6 +451,7 @@ JOBS = {
     job.__name__: job
     for job in (
         to_the_end,
+        in_order,
         at_least_once,
         chosen,
         moved_about,

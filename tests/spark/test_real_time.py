@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.spark.real_time_jobs import IN_FILES, JOBS, NATIVE, TICKS
+from tests.spark.real_time_jobs import FILES, IN_FILES, JOBS, LINES, NATIVE, TICKS
 
 pytestmark = pytest.mark.timeout(700)
 
@@ -35,6 +35,13 @@ def test_a_source_that_ends(results):
     assert (found["once"], found["twice"]) == (6000, 6000)
     assert found["once exact"]
     assert found["twice exact"]
+
+
+def test_files_that_follow_each_other_in_time_are_read_one_after_the_other(results):
+    found = results["in_order"]
+    assert found["flowed"]
+    assert found["late"] == 0
+    assert found["lines"] == FILES * LINES
 
 
 def test_without_alignment(results):

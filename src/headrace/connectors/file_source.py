@@ -11,6 +11,7 @@ from headrace.core.time import Duration
 from headrace.core.types import TypeInformation
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
 from headrace.formats.stream_format import (
+    BinaryFormat,
     BulkFormat,
     FileFormat,
     LineFormat,
@@ -50,12 +51,20 @@ class FileSplitAssignerProvider:
         return FileSplitAssignerProvider()
 
 
+def _checked(paths: tuple[str, ...]) -> tuple[str, ...]:
+    if not paths:
+        raise InvalidArgument("a file source needs at least one path", origin=calling_origin())
+    for path in paths:
+        require_path(path, "a file source")
+    return paths
+
+
 class FileSource:
     """Reads files; built with `for_record_stream_format(...)...build()`."""
 
     def __init__(
         self,
-        stream_format: StreamFormat,
+        stream_format: StreamFormat | BulkFormat,
         paths: tuple[str, ...],
         discovery_interval: Duration | None = None,
     ):
@@ -72,19 +81,17 @@ class FileSource:
             "for_record_stream_format",
             hint="StreamFormat.text_line_format() reads lines.",
         )
-        if not paths:
-            raise InvalidArgument("a file source needs at least one path", origin=calling_origin())
-        for path in paths:
-            require_path(path, "a file source")
-        return FileSourceBuilder(stream_format, paths)
+        return FileSourceBuilder(stream_format, _checked(paths))
 
     @staticmethod
     def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
-        raise Unsupported(
-            f"{type(bulk_format).__name__}: bulk formats (Parquet, ORC, Avro) cannot be read yet",
-            origin=calling_origin(),
-            hint="Read text, CSV or JSON lines with for_record_stream_format(...).",
+        require_instance(
+            bulk_format,
+            BulkFormat,
+            "for_bulk_file_format",
+            hint="ParquetColumnarRowInputFormat(row_type=…) reads Parquet.",
         )
+        return FileSourceBuilder(bulk_format, _checked(paths))
 
     def spec(self) -> SourceSpec:
         """How the engine reads this source."""
@@ -97,7 +104,7 @@ class FileSource:
             case LineFormat() as lines:
                 decode = None if type(lines).decode is LineFormat.decode else lines.decode
                 return TextFilesSpec(self.paths, watch, decode, lines.charset)
-            case FileFormat() as whole:
+            case FileFormat() | BinaryFormat() as whole:
                 return SplitSpec(WholeFiles(whole, self.paths, watch, self.origin))
             case other:
                 raise TypeMismatch(
@@ -112,7 +119,7 @@ class FileSource:
 class FileSourceBuilder:
     """Settings of a FileSource."""
 
-    def __init__(self, stream_format: StreamFormat, paths: tuple[str, ...]):
+    def __init__(self, stream_format: StreamFormat | BulkFormat, paths: tuple[str, ...]):
         self._format = stream_format
         self._paths = paths
         self._discovery_interval: Duration | None = None

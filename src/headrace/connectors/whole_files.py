@@ -15,7 +15,7 @@ from headrace.connectors.local_paths import local_path
 from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
 from headrace.core.types import TypeInformation
 from headrace.errors import SourceUnavailable, TypeMismatch
-from headrace.formats.stream_format import FileFormat
+from headrace.formats.stream_format import BinaryFormat, FileFormat
 from headrace.origin import Origin
 from headrace.runtime.line_ranges import bytes_per_line
 
@@ -28,7 +28,11 @@ class WholeFiles(Source[Any]):
     splits_end = True
 
     def __init__(
-        self, file_format: FileFormat, paths: tuple[str, ...], watch: bool, origin: Origin | None
+        self,
+        file_format: FileFormat | BinaryFormat,
+        paths: tuple[str, ...],
+        watch: bool,
+        origin: Origin | None,
     ):
         self._format = file_format
         self._paths = [local_path(path, "the path") for path in paths]
@@ -36,7 +40,7 @@ class WholeFiles(Source[Any]):
         self._origin = origin
 
     def create_enumerator(self) -> SplitEnumerator:
-        return _FileLister(self._paths, self._origin)
+        return _FileLister(self._paths, self._origin, isinstance(self._format, FileFormat))
 
     def create_reader(self) -> SplitReader[Any]:
         return _FileReader(self._format)
@@ -54,8 +58,9 @@ class _FileLister(SplitEnumerator):
     What is added to a file later is not read; files should be moved into place when complete.
     """
 
-    def __init__(self, paths: list[Path], origin: Origin | None):
+    def __init__(self, paths: list[Path], origin: Origin | None, of_lines: bool = True):
         self._paths = paths
+        self._of_lines = of_lines
         self._origin = origin
         self._line_length: float | None = None
 
@@ -83,7 +88,7 @@ class _FileLister(SplitEnumerator):
 
     def records_between(self, split: Split, start: int, end: int) -> int | None:
         """Its lines, at a guess: files are never cut, but not all are read at once."""
-        if Path(split.id).suffix.lower() in _UNPACK:
+        if not self._of_lines or Path(split.id).suffix.lower() in _UNPACK:
             return None
         if self._line_length is None:
             try:
@@ -94,10 +99,14 @@ class _FileLister(SplitEnumerator):
 
 
 class _FileReader(SplitReader[Any]):
-    def __init__(self, file_format: FileFormat):
+    def __init__(self, file_format: FileFormat | BinaryFormat):
         self._format = file_format
 
     def read(self, split: Split, start: int, end: int) -> Iterable[Any]:
+        if isinstance(self._format, BinaryFormat):
+            with Path(split.id).open("rb") as binary:
+                yield from self._format.read(binary, split.id)
+            return
         charset = self._format.charset
         with open_text(Path(split.id), charset, self._format.malformed) as file:
             try:

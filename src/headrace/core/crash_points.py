@@ -37,6 +37,18 @@ STEPS = (
     "cleanup.after",
 )
 
+KAFKA_STEPS = (
+    "kafka-commit.before",
+    "kafka-commit.after",
+    "kafka-anew.before",
+    "kafka-anew.after",
+)
+"""Of a task that commits a transaction, and of a driver that has to write one anew."""
+
+CDC_STEPS = ("cdc-table", "cdc-confirm.before", "cdc-confirm.after")
+"""Of a reader that has fetched rows of a table, and of a driver that lets a database forget what
+checkpoints have; numbered by how often each has happened in its process."""
+
 
 def _nothing(step: str, batch_id: int) -> None:
     """Go on."""

@@ -81,6 +81,11 @@ class TaskInfo:
     lineage: str = ""
     """Names the job; the same also when it is resumed with another parallelism or another graph,
     and counts its checkpoints from 1 again."""
+    kept_folder: str = ""
+    """Where sinks may keep files that all workers and the driver reach, as long as the job's state
+    is kept; empty: there is no such place."""
+    driver_host: str = "127.0.0.1"
+    """Where the driver is."""
 
 
 class KeyScope:

@@ -46,7 +46,8 @@ class Committer(ABC, Generic[C]):
 
     def open(self, task: TaskInfo) -> None:
         """Called first. `task.uid` names the sink, `task.output_id` the job's output and
-        `task.lineage` the job; see TaskInfo."""
+        `task.lineage` the job; `task.parallelism` is how many tasks may write at once; see
+        TaskInfo."""
 
     @abstractmethod
     def commit(self, committables: list[C]) -> None:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from headrace.core.operator import Batch
 from headrace.core.types import TypeInformation
+from headrace.errors import Unsupported
 
 T = TypeVar("T")
 
@@ -53,6 +55,16 @@ class SplitEnumerator(ABC):
         """Of a bounded source: whether nothing follows that position, now or later."""
         return bool(self.latest_position(split, position) == position)
 
+    @property
+    def has_named_all(self) -> bool:
+        """Of a bounded source: whether `splits` has named all there will be, if it names no new
+        one."""
+        return True
+
+    def split_ended(self, id: str) -> bool:
+        """A split was read to its end; whether there may be others because of it."""
+        return False
+
     def is_over(self, split: Split, position: Any) -> bool:
         """Of an endless source whose splits come and go: whether one has nothing more to give."""
         return False
@@ -80,6 +92,13 @@ class SplitEnumerator(ABC):
         """
         return []
 
+    def restore(self, splits: list[Split]) -> None:
+        """Told first when a job goes on: the splits that a checkpoint has positions of."""
+
+    def checkpoint_completed(self, positions: dict[str, Any]) -> None:
+        """Everything up to these positions, by split, is durable; asked beside the driver. Must not
+        fail, and not wait long."""
+
     def close(self) -> None:
         """Release what the enumerator holds."""
 
@@ -93,6 +112,33 @@ class SplitReader(ABC, Generic[T]):
 
     def read_lists(self, split: Split, start: Any, end: Any) -> Iterator[list[T]] | None:
         """The same records, many at a time, where that is cheaper; None: use `read`."""
+        return None
+
+    def read_batches(self, split: Split, start: Any, end: Any) -> Iterator[Batch] | None:
+        """The same records with the event times that the source knows of them; None: use the
+        others."""
+        return None
+
+    follows = False
+    """Whether a task that goes on reading calls `follow` instead of reading ranges."""
+
+    def is_followed(self, split: Split) -> bool:
+        """Whether that holds for a split."""
+        return self.follows
+
+    def follow(self, split: Split, position: Any) -> tuple[Batch, Any] | None:
+        """The records from a position on that are there by now, and the position after them.
+
+        It must not wait. None: the split has come to its end.
+        """
+        raise Unsupported(
+            f"{type(self).__name__} cannot follow a split",
+            hint="A reader with `follows = True` overrides follow(split, position).",
+        )
+
+    def known_end(self, split: Split) -> Any | None:
+        """Of a split that is followed: up to where there are records, as far as is known without
+        asking; None: nobody knows."""
         return None
 
     def timestamp(self, record: T) -> int | None:

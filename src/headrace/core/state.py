@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 from headrace.core.functions import AggregateFunction, ReduceFunction
@@ -50,6 +50,20 @@ class ValueState(State, Generic[T]):
 
 class ValuesByKey(ValueState[T]):
     """Value state as operators see it, which may look at other keys than the current one."""
+
+    @property
+    @abstractmethod
+    def in_memory(self) -> bool:
+        """Whether all values are Python objects: who holds some of them takes up no more room."""
+
+    @property
+    @abstractmethod
+    def value_of(self) -> Callable[[Any], T | None]:
+        """What finds a key's value, for loops over many of them."""
+
+    @abstractmethod
+    def put_all(self, values: Mapping[Any, T]) -> None:
+        """Replace the values of these keys; none of them is None."""
 
     @abstractmethod
     def take_out(self, keys: Sequence[Any]) -> list[T | None]:

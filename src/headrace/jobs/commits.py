@@ -13,7 +13,7 @@ from headrace.core.sink import Committer, Sink
 from headrace.errors import IncompatibleState
 from headrace.jobs.journal import CommitJournal, Committables
 from headrace.operators.sinks import WriteOperator
-from headrace.plan.physical import PhysicalPlan
+from headrace.plan.physical import PhysicalPlan, Vertex
 
 _LOG = logging.getLogger("headrace")
 
@@ -39,15 +39,12 @@ class SinkCommits:
         self._may_lose = may_lose
         self._may_repeat = may_repeat
         self._committers: dict[str, Committer[Any]] = {}
-        output_id = str(plan.settings.get("output_id", ""))
-        lineage = str(plan.settings.get("lineage", ""))
         for vertex in plan.vertices.values():
             if isinstance(vertex.operator, WriteOperator):
                 sink: Sink[object] = vertex.operator.sink
                 committer = sink.create_committer()
                 if committer is not None:
-                    task = TaskInfo(vertex.name, vertex.uid, output_id=output_id, lineage=lineage)
-                    committer.open(task)
+                    committer.open(_known_to_committers(plan, vertex))
                     self._committers[vertex.uid] = committer
         self._of_sinks = bool(self._committers)
         for uid, take in (hand_over or {}).items():
@@ -132,6 +129,20 @@ class SinkCommits:
         for committer in self._committers.values():
             committer.close()
         self._committers.clear()
+
+
+def _known_to_committers(plan: PhysicalPlan, vertex: Vertex) -> TaskInfo:
+    """What the committer of a sink may know: of subtasks, how many there may be at most."""
+    settings = plan.settings
+    sources = sum(source.parallelism for source in plan.sources)
+    return TaskInfo(
+        vertex.name,
+        vertex.uid,
+        parallelism=max(sources, plan.parallelism),
+        output_id=str(settings.get("output_id", "")),
+        lineage=str(settings.get("lineage", "")),
+        kept_folder=str(settings.get("kept_folder", "")),
+    )
 
 
 class _Delivery(Committer[Any]):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
@@ -31,8 +33,9 @@ from headrace.runtime.flow.fed import with_fed_sources
 from headrace.runtime.flow.sources import with_splits
 from headrace.spark.batch import run_batch
 from headrace.spark.dependencies import Dependencies, prepare
-from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME, StreamSettings
+from headrace.spark.flow.attempt import MICRO_BATCH, REAL_TIME, StreamSettings, driver_host
 from headrace.spark.flow.run import slots_needed
+from headrace.spark.flow.state_files import mounted_at
 from headrace.spark.inputs import with_local_files
 from headrace.spark.job_folder import JobFolder, job_folder
 from headrace.spark.savepoints.opening import Start, open_run
@@ -145,7 +148,7 @@ def _launched_in(
             recovery.allow_non_restored,
             fall_back=settings.stream.fall_back,
         )
-        named = _named(plan, folder, start, records)
+        named = _named(spark, plan, folder, start, records)
         assert folder.note is not None
         # Attempts are counted anew in each run: what a worker kept of another is not of this one.
         run_id = f"{job_id}-{folder.note.run}"
@@ -168,12 +171,14 @@ def _launched_in(
 
 
 def _named(
-    plan: PhysicalPlan, folder: JobFolder, start: Start, records: Records
-) -> PhysicalPlan:  # fmt: skip
+    spark: Session, plan: PhysicalPlan, folder: JobFolder, start: Start, records: Records
+) -> PhysicalPlan:
     """The plan of a run: it says how the run's output is named and what it started from."""
     assert folder.note is not None
     extra: dict[str, Any] = {
         "output_id": folder.note.run_output_id, "lineage": folder.note.output_id,
+        "kept_folder": str(mounted_at(folder.store.child("kept")) or ""),
+        "driver_host": driver_host(spark),
     }  # fmt: skip
     if start.restored is not None:
         batch = start.restored.metadata.batch
@@ -186,12 +191,15 @@ def _launch_batch(
     spark: Session, job_id: JobID, plan: PhysicalPlan, settings: JobSettings,
     records: Records, on_collect: Mapping[int, CollectListener] | None,
 ) -> JobClient:  # fmt: skip
-    plan = replace(plan, settings={**plan.settings, "output_id": str(job_id)})
+    kept = str(Path(tempfile.gettempdir()) / f"headrace-kept-{job_id}")
+    named = {"output_id": str(job_id), "kept_folder": kept, "driver_host": driver_host(spark)}
+    plan = replace(plan, settings={**plan.settings, **named})
     shipment = pack(plan, str(job_id), **prepare(spark, settings.dependencies))
     results = JobResults(plan, on_collect)
 
     def attempt() -> None:
         if not results.batches:  # what failed may be the commit alone
+            results.commits.recover(None)
             run_batch(spark, plan, shipment, results.handle)
         results.commits.commit_upto(0)
         results.commits.tick(final=True)

@@ -81,6 +81,8 @@ def _split_batches(spec: SplitSpec) -> Iterator[list[Batch]]:
                         )
                     )
                 positions[split.id] = end
+                if enumerator.latest_position(split, end) == end:
+                    enumerator.split_ended(split.id)
             if not ranges:
                 return
             yield list(read(ranges))

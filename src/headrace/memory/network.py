@@ -30,6 +30,7 @@ from headrace.runtime.flow.messages import (
     NoMoreSplits,
     Ready,
     Room,
+    SplitEnded,
     TaskId,
     Trigger,
 )
@@ -234,8 +235,9 @@ class _Member:
         if self._id.level == 0:
             spec = level.plan.vertices[network.sources[self._id.number][0]].source
             assert isinstance(spec, SplitSpec)
-            self._splits = Splits(spec.source)
-            level.time.awaits_splits = True
+            self._splits = splits = Splits(spec.source)
+            splits.on_end(lambda split: self.send(SplitEnded(self._id, split)))
+            level.time.awaits_splits = lambda: splits.are_unknown
         self._task = begin_task(
             self._id, level, begin, self, items, read=network.disk.files.__getitem__,
             splits=self._splits,

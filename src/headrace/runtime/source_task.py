@@ -160,6 +160,10 @@ def without_first(parts: Iterator[Batch], count: int) -> Iterator[Batch]:
 
 def read_split(reader: SplitReader[Any], split: Split, start: Any, end: Any) -> Iterator[Batch]:
     """The records of a range, some at a time."""
+    batches = reader.read_batches(split, start, end)
+    if batches is not None:
+        yield from batches
+        return
     timed = type(reader).timestamp is not SplitReader.timestamp
     parts = reader.read_lists(split, start, end)
     if parts is None:

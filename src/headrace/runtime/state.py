@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from headrace.core.functions import AggregateFunction
@@ -57,6 +57,18 @@ class HeapValueState(ValuesByKey[Any]):
         self._data[key] = value
         if table.logged:
             table.changed.add(key)
+
+    @property
+    def in_memory(self) -> bool:
+        return self._table.in_memory
+
+    @property
+    def value_of(self) -> Callable[[Any], Any]:
+        get: Callable[[Any], Any] = self._data.get
+        return get
+
+    def put_all(self, values: Mapping[Any, Any]) -> None:
+        self._table.put_all(values)
 
     def take_out(self, keys: Sequence[Any]) -> list[Any]:
         return self._table.take_out(keys)

@@ -8,7 +8,7 @@ them in order to an empty table gives the table again, so a snapshot is just one
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, repeat
 from typing import Any
 
@@ -73,6 +73,11 @@ class ValueTable(Table):
         self.data[key] = value
         if self.logged:
             self.changed.add(key)
+
+    def put_all(self, values: Mapping[Any, Any]) -> None:
+        self.data.update(values)
+        if self.logged:
+            self.changed.update(values)
 
     def remove(self, key: Any) -> None:
         if key in self.data:

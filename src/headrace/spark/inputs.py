@@ -56,6 +56,7 @@ def _ranges_by_split(source: Source[Any]) -> list[list[Range]]:
                 while (end := enumerator.latest_position(split, start)) != start:
                     ranges.append((split, start, end, False))
                     start = end
+                enumerator.split_ended(split.id)
         return [ranges for ranges in by_split.values() if ranges]
     finally:
         enumerator.close()

@@ -26,6 +26,11 @@ _VARIABLE = "SPARK_HOME"
 _LINKED = ("bin", "conf", "jars", "RELEASE")
 
 
+def spark_jars() -> Path:
+    """Where the jars are that PySpark comes with."""
+    return Path(pyspark.__file__).parent / "jars"
+
+
 @contextmanager
 def without_packed_python() -> Iterator[None]:
     """A Spark that is started inside imports its Python files from where they are installed."""

@@ -91,9 +91,10 @@ class TestBuilder:
         with pytest.raises(TypeMismatch, match="takes a StreamFormat, not 'text'"):
             FileSource.for_record_stream_format("text", "a")
 
-    def test_bulk_formats_are_refused(self):
-        with pytest.raises(Unsupported, match="Parquet"):
-            FileSource.for_bulk_file_format(BulkFormat(), "a")
+    def test_bulk_formats_read_the_bytes_of_files(self):
+        assert FileSource.for_bulk_file_format(BulkFormat(), "a").build().spec().bounded
+        with pytest.raises(TypeMismatch, match="for_bulk_file_format"):
+            FileSource.for_bulk_file_format(StreamFormat.text_line_format(), "a")
 
     def test_what_is_no_interval(self):
         builder = FileSource.for_record_stream_format(LINES, "a")

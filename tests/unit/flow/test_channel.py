@@ -55,3 +55,16 @@ def test_nothing_is_unpickled_before(server, heard):
         connection.close()
     with pytest.raises(queue.Empty):
         heard.get(timeout=0.2)
+
+
+def test_a_task_that_comes_when_all_is_over_does_not_wait(server, heard):
+    address = server.address
+    Link(address, Hello(TASK), lambda message: None).close()
+    assert heard.get(timeout=10) == (TASK, Hello(TASK))
+    server.dismiss(0)
+    with suppress(ConnectionRefusedError):
+        line = Client((address.host, address.port), "AF_INET", authkey=address.key)
+        line.send(Hello(TASK))
+        assert line.poll(10)
+        with pytest.raises((EOFError, OSError)):
+            line.recv()

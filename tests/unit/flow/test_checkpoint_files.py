@@ -72,6 +72,45 @@ def test_what_an_earlier_start_writes_later_is_never_read(run, fall_back):
     assert last_checkpoint(run).name == "4-3"
 
 
+def test_of_attempts_only_the_last_leaves_files(run):
+    for attempt in (1, 2, 3):
+        begin_attempt(run)
+        files_of(run, attempt).save(checkpoint(attempt, attempt))
+    assert run.names("attempts") == run.names("claims") == ["3"]
+    assert last_checkpoint(run).name == "3-3"
+    assert begin_attempt(run)[0] == 4
+
+
+def test_a_number_that_was_forgotten_is_not_given_out_again(run, monkeypatch):
+    """A driver looks which number is free, and falls asleep until three others have come."""
+    asleep = LocalStore(Path(run.uri.removeprefix("file://")))
+    names = asleep.names
+    looks = 0
+
+    def fall_asleep(folder: str) -> list[str]:
+        nonlocal looks
+        found = names(folder)
+        looks += folder == "attempts"
+        if looks == 2 and not found:
+            for attempt in (1, 2, 3):
+                begin_attempt(run)
+                files_of(run, attempt).save(checkpoint(attempt, attempt))
+        return found
+
+    monkeypatch.setattr(asleep, "names", fall_asleep)
+    assert begin_attempt(asleep)[0] == 4
+
+
+def test_an_attempt_that_is_forgotten_has_no_first_checkpoint(run):
+    begin_attempt(run)
+    begin_attempt(run)
+    old = files_of(run, 1)
+    files_of(run, 2).save(checkpoint(1, 2))
+    with pytest.raises(Superseded):
+        old.save(checkpoint(1, 1))
+    assert last_checkpoint(run).name == "1-2"
+
+
 def test_what_no_checkpoint_needs_goes(run):
     begin_attempt(run)
     files = files_of(run, 1)

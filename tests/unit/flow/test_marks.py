@@ -71,9 +71,10 @@ def test_a_task_without_splits_says_at_once_that_it_holds_nobody_back():
     physical = plan(replace(graph, settings={PER_RECORD_WATERMARKS: True}))
     level = FlowingLevel(physical, 0, 1, lambda: 5, tell=lambda item: None, source=1)
     level.open()
-    level.time.awaits_splits = True
-    level.time.know_splits(any_here=True)
+    level.time.awaits_splits = lambda: True
+    level.time.know_splits(any_here=False)
     assert not list(level.end_round())
+    level.time.awaits_splits = lambda: False
     level.time.know_splits(any_here=False)
     items = [item for _, blob in level.end_round() for item in Envelope.decode(blob).records]
     told = {origin for vertex, _, news in items if vertex == MARK for origin in news}

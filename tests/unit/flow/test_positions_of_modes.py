@@ -204,3 +204,13 @@ def test_a_task_that_reads_nothing_is_told_so():
     words = Assignment(vertex_of(source), [first, second]).discover({})
     assert [len(word.splits) for word in words[first]] == [1]
     assert words[second] == [Assign(())]
+
+
+def test_splits_of_a_checkpoint_are_read_in_the_order_of_the_source():
+    """A task reads files one after the other: read in another order, earlier ones would be late."""
+    source = Named(counted=True, names=("a", "b", "c", "d"))
+    tasks = first, second = tasks_of_source(2)
+    saved = {name: [{"of": name}, 0] for name in "acbd"}
+    words = Assignment(vertex_of(source), list(tasks)).discover({**saved, "gone": [{"of": "z"}, 0]})
+    named = {task: [split.id for split, _ in words[task][0].splits] for task in tasks}
+    assert named == {first: ["gone", "b", "d"], second: ["a", "c"]}

@@ -233,7 +233,7 @@ class TestSplitsThatComeAndGo:
         source.shared = True
         rounds = split_rounds(source, tasks=2, saved={"a": [None, {"~within": [0, 9, 4]}]})
         assert rounds.hand_over(None, ()) == {
-            FIRST: Portion((Range(Split("a", {"is": "a"}), 0, 9, skip=4),))
+            FIRST: Portion((Range(Split("a", {"is": "a"}), 0, 9, skip=4, ends=True),))
         }
 
     def test_one_without_records_is_told_to_nobody(self):

@@ -98,7 +98,10 @@ class Spark:
         connection = self._connections[int(worker)]
         if not select.select([connection], [], [], SPARK_PATIENCE)[0]:
             return "nothing"
-        said = connection.recv(4, socket.MSG_WAITALL)
+        try:
+            said = connection.recv(4, socket.MSG_WAITALL)
+        except ConnectionResetError:  # the worker had not read the task when it hung up
+            said = b""
         return self._pids.index(struct.unpack("!i", said)[0]) if said else "gone"
 
     def until_at_work(self, worker: str) -> bool:

@@ -22,6 +22,19 @@ _UNSEEN: Any = object()
 Record = tuple[Any, Any, int | None]
 
 
+class _Touched(dict[Any, Any]):
+    """What a window holds of the keys it has had records of since state was last told.
+
+    Telling state of each record takes longer than all else: it finds a key and window by both.
+    """
+
+    __slots__ = ("window",)
+
+    def __init__(self, window: TimeWindow):
+        super().__init__()
+        self.window = window
+
+
 class TumblingWindowOperator(WindowOperator):
     """Tumbling windows with the trigger of event time."""
 
@@ -37,6 +50,8 @@ class TumblingWindowOperator(WindowOperator):
         assert isinstance(self._kept, Folded)
         assert isinstance(self._kept.state, ValuesByKey)
         self._values: ValuesByKey[Any] = self._kept.state
+        self._touched: dict[int, _Touched] = {}
+        """By the window's start."""
         assert self.contents.fold is not None
         self._fold = self.contents.fold
         # The user's own method, where `fold` would only turn its arguments round.
@@ -54,43 +69,60 @@ class TumblingWindowOperator(WindowOperator):
         except Exception as error:
             at = len(batch.values) - length_hint(values) - 1
             raise RecordFailure(error, "window", batch.values[at], batch.keys[at]) from error
+        if not self._values.in_memory:
+            self._write_back()
         self.flush()
 
     def _take_all(self, records: Iterable[Record]) -> None:
         # The hot loop: every name is local, and nothing is called that need not be.
         pair, scope, size, offset = self._pair, self.ctx.scope, self._size, self._offset
-        value_of, update = self._values.value, self._values.update
-        fold, add, first = self._fold, self._add, self.contents.first
-        schedule = self._schedule
-        windows: dict[int, TimeWindow | None] = {}
+        value_of, fold, add = self._values.value_of, self._fold, self._add
+        first, schedule = self.contents.first, self._schedule
+        windows: dict[int, _Touched | None] = {}
         for key, value, stamp in records:
             if stamp is None:
                 raise missing_timestamp(value)
             start = stamp - (stamp - offset) % size
-            window = windows.get(start, _UNSEEN)
-            if window is _UNSEEN:
-                window = windows[start] = self._open_window(start)
-            if window is None:
+            touched = windows.get(start, _UNSEEN)
+            if touched is _UNSEEN:
+                touched = windows[start] = self._open_window(start)
+            if touched is None:
                 scope.key = key
                 self._take(key, value, stamp)
                 continue
-            pair.key = key, window
-            kept = value_of()
+            kept = touched.get(key)
+            if kept is None:
+                pair.key = in_state = key, touched.window
+                kept = value_of(in_state)
             if kept is None:
                 new = first(value)
-                schedule(window)
+                schedule(touched.window)
             else:
                 new = fold(kept, value) if add is None else add(value, kept)
             if new is None:
                 something(new, self.contents.call)
-            update(new)
+            touched[key] = new
 
-    def _open_window(self, start: int) -> TimeWindow | None:
+    def _open_window(self, start: int) -> _Touched | None:
         """The window that starts then; None when it has fired already, never will, or may be that
         of a record without a timestamp."""
         last = start + self._size - 1
-        ordinary = start > MIN_TIMESTAMP and self.ctx.watermark < last <= MAX_TIMESTAMP
-        return TimeWindow(start, last + 1) if ordinary else None
+        if not (start > MIN_TIMESTAMP and self.ctx.watermark < last <= MAX_TIMESTAMP):
+            return None
+        found = self._touched.get(start)
+        if found is None:
+            found = self._touched[start] = _Touched(TimeWindow(start, last + 1))
+        return found
+
+    def _write_back(self) -> None:
+        """Let state have what windows hold by now."""
+        for touched in self._touched.values():
+            window = touched.window
+            self._values.put_all({(key, window): kept for key, kept in touched.items()})
+        self._touched.clear()
+
+    def end_batch(self) -> None:
+        self._write_back()
 
     def _schedule(self, window: TimeWindow) -> None:
         end = window[1] - 1
@@ -98,7 +130,12 @@ class TumblingWindowOperator(WindowOperator):
         if self.lateness_ms and end + self.lateness_ms < MAX_TIMESTAMP:
             self.ctx.timers.register(EVENT_TIME, end + self.lateness_ms)
 
+    def on_timer(self, domain: str, timestamp: int, key: Any) -> None:
+        self._write_back()
+        super().on_timer(domain, timestamp, key)
+
     def on_timers(self, domain: str, timestamp: int, keys: list[Any]) -> None:
+        self._write_back()
         # Again a hot loop: the windows of all keys end at the same time.
         key_scope, pair_scope = self.ctx.scope, self._pair
         result_of, results_of = self.contents.result, self.firing.results

@@ -37,9 +37,13 @@ class Assignment:
         """
         if self._complete:
             return {}
-        known = {split.id: split for split in self._enumerator.splits()}
-        # A checkpoint's splits count even if the source no longer names them: they were read.
-        known = {**{id: Split(id, info) for id, (info, _) in saved.items()}, **known}
+        if not self._begun and saved:
+            self._enumerator.restore([Split(id, info) for id, (info, _) in saved.items()])
+        named = {split.id: split for split in self._enumerator.splits()}
+        # A checkpoint's splits count even if the source no longer names them: they were read. All
+        # others stay in the source's order, for a task reads them one after the other.
+        gone = {id: Split(id, info) for id, (info, _) in saved.items() if id not in named}
+        known = {**gone, **named}
         new = [split for id, split in known.items() if id not in self._assigned]
         by_task: dict[TaskId, list[tuple[Split, Any]]] = {}
         for split in new:
@@ -54,11 +58,19 @@ class Assignment:
         words: dict[TaskId, list[Any]] = {
             task: [Assign(tuple(by_task.get(task, ())))] for task in told
         }
-        if self._bounded and not new:
+        if self._bounded and not new and self._enumerator.has_named_all:
             self._complete = True
             for task in self.tasks:
                 words.setdefault(task, []).append(NoMoreSplits())
         return words
+
+    def split_ended(self, id: str) -> bool:
+        """A task has read a split to its end; whether there may be others because of it."""
+        return self._enumerator.split_ended(id)
+
+    def checkpoint_completed(self, positions: Mapping[str, Any]) -> None:
+        """Let the source know how far everything is durable."""
+        self._enumerator.checkpoint_completed({id: at for id, (_, at) in positions.items()})
 
     def close(self) -> None:
         self._enumerator.close()

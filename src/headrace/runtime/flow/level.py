@@ -61,13 +61,24 @@ class FlowingLevel:
         self.owed: list[LateAnswers] = [each for each in late if each is not None]
         """What operators still owe that may answer later."""
 
+    def _number(self) -> int:
+        """Among all tasks of the level: those of several sources are counted on."""
+        before = 0
+        for source in self.plan.sources if self.source is not None else ():
+            if source.id == self.source:
+                break
+            before += source.parallelism
+        return before + self.subtask
+
     def _vertex_task(self, vertex: Vertex) -> VertexTask:
         info = TaskInfo(
             name=vertex.name, uid=vertex.uid, subtask=self.subtask % vertex.parallelism,
             parallelism=vertex.parallelism, max_parallelism=vertex.max_parallelism,
             job_parameters=self.plan.settings.get("job_parameters", {}), cached_files=self._files,
-            partition=self.subtask, output_id=str(self.plan.settings.get("output_id", "")),
+            partition=self._number(), output_id=str(self.plan.settings.get("output_id", "")),
             lineage=str(self.plan.settings.get("lineage", "")),
+            kept_folder=str(self.plan.settings.get("kept_folder", "")),
+            driver_host=str(self.plan.settings.get("driver_host", "127.0.0.1")),
         )  # fmt: skip
         operator = vertex.operator or SourceOperator()
         task = VertexTask(vertex, operator, info, self.state, self.clock, self._outbox.to_driver)

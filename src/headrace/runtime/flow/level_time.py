@@ -61,9 +61,9 @@ class LevelTime:
         self._said: dict[int, tuple[int, bool]] = {}
         """Of each origin read here: what was said of it last, its time and whether it is idle."""
         self._shown: dict[int, dict[str, Progress]] = {}
-        self.awaits_splits = False
-        """Whether nobody has said yet what there is to read: until then it does not know whether it
-        is idle."""
+        self.awaits_splits: Callable[[], bool] = _never
+        """Whether it is not known yet what there is to read: until then the task does not know
+        whether it is idle."""
         self._in_rounds = False
         self._reads_all = False
         self._rests = False
@@ -117,9 +117,7 @@ class LevelTime:
         return f"{self._place.source}:{name}" if task.vertex.id in self._shared else name
 
     def know_splits(self, *, any_here: bool) -> None:
-        """It was said what there is to read. Who has nothing says so at once: where time moves on
-        with each record, no other time to say it will come."""
-        self.awaits_splits = False
+        """It was said what there is to read. Who has nothing says so at once."""
         if not any_here:
             self.move()
 
@@ -145,7 +143,7 @@ class LevelTime:
         if self._level:
             self._send_mark(self._derived((id,)))
             return
-        if self.awaits_splits:
+        if self.awaits_splits():
             return
         told = watermark, idle = self._progress_of_source(id)
         if self._said.get(id) != told:
@@ -260,7 +258,7 @@ class LevelTime:
     def begin_round(self, round: Round) -> None:
         """The task works in rounds, and this is what it needs to know for the next one."""
         self._in_rounds = True
-        self.awaits_splits = round.awaits_splits
+        self.awaits_splits = lambda: round.awaits_splits
         self._reads_all = round.reads_all and self._level == 0
         self._rests = False
         if self._level == 1 and not round.reads_all:
@@ -323,6 +321,10 @@ class LevelTime:
         for task in self._tasks.values():
             task.watermark = self._kept(task)
             task.reported.clear()  # it may be of a round that has not come to its end
+
+
+def _never() -> bool:
+    return False
 
 
 def _delayed(time: int, delay: int) -> int:

@@ -30,6 +30,7 @@ from headrace.runtime.flow.messages import (
     Hello,
     Ready,
     Room,
+    SplitEnded,
     TaskId,
     TaskPart,
     Told,
@@ -235,6 +236,7 @@ class Ledger:
         self._latest = checkpoint
         self._listener.committed(complete.number)
         self._tell_completed(complete)
+        self._tell_sources(checkpoint.positions)
         self._store.clean()
 
     @abstractmethod
@@ -243,6 +245,10 @@ class Ledger:
 
     def _tell_completed(self, complete: Complete) -> None:
         """Let the tasks know that a checkpoint is durable."""
+
+    @abstractmethod
+    def _tell_sources(self, positions: dict[str, dict[str, Any]]) -> None:
+        """Let the sources know how far everything is durable, by uid and split."""
 
 
 class Master(Ledger):
@@ -307,6 +313,10 @@ class Master(Ledger):
                 self._has_union_state = self._has_union_state or has_union_state
                 self.coordinator.ready(task)
                 self.discover()
+            case SplitEnded(split=split):
+                source = next(each for each in self._sources if task in each.tasks)
+                if source.split_ended(split):
+                    self.discover()
             case WorkedOff(sender=sender, size=size, window=window):
                 self._send(TaskId(task.level - 1, sender), Room(task.number, size, window))
             case _:
@@ -324,6 +334,10 @@ class Master(Ledger):
     def _tell_completed(self, complete: Complete) -> None:
         for task in self.tasks:
             self._send(task, Completed(complete.number))
+
+    def _tell_sources(self, positions: dict[str, dict[str, Any]]) -> None:
+        for source in self._sources:
+            source.checkpoint_completed(positions.get(source.vertex.uid, {}))
 
     def close(self) -> None:
         for source in self._sources:

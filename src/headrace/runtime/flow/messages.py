@@ -160,6 +160,14 @@ class WorkedOff:
 
 
 @dataclass(frozen=True, slots=True)
+class SplitEnded:
+    """A source task has read a split to its end."""
+
+    task: TaskId
+    split: str
+
+
+@dataclass(frozen=True, slots=True)
 class TookPiece:
     """A source task has taken a piece that was read for it: another may follow."""
 

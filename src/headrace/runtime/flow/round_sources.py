@@ -11,6 +11,7 @@ from typing import Any
 
 from headrace.core.checkpointed import source_part
 from headrace.core.source import Boundedness, LiveReader, Source, Split, SplitEnumerator
+from headrace.errors import HeadraceError
 from headrace.plan.physical import Vertex
 from headrace.runtime.flow.gate import Gate, SourceReach
 from headrace.runtime.flow.messages import Range, TaskId
@@ -68,6 +69,9 @@ class RoundSource(ABC):
         """Hand over nothing more."""
         self.over = True
 
+    def checkpoint_completed(self, positions: Positions) -> None:
+        """All that was handed over up to these positions is durable."""
+
     def close(self) -> None:
         """Release what it holds."""
 
@@ -84,6 +88,8 @@ class SplitRounds(RoundSource):
         self._bounded = source.boundedness() is Boundedness.BOUNDED
         self._splits_end = source.splits_end
         self._positions = dict(saved)
+        if saved:
+            self._enumerator.restore([Split(id, info) for id, (info, _) in saved.items()])
         self._owners: dict[str, TaskId] = {}
         self._announced: set[str] = set()
         """Splits that the tasks know of: others hold time back from the start."""
@@ -125,10 +131,13 @@ class SplitRounds(RoundSource):
     def _is_at_end(self) -> bool:
         if any(is_within(at) for _, at in self._positions.values()):
             return False
+        splits = self._enumerator.splits()
+        if not self._enumerator.has_named_all:
+            return False
         return all(
             split.id in self._positions
             and self._enumerator.is_at_end(split, self._positions[split.id][1])
-            for split in self._enumerator.splits()
+            for split in splits
             if split.id not in self._done
         )
 
@@ -156,13 +165,15 @@ class SplitRounds(RoundSource):
         return each.split.id not in self._announced or self._is_last(each)
 
     def _is_last(self, each: Range) -> bool:
-        return self._bounded and self._enumerator.is_at_end(each.split, each.end)
+        at_end = self._bounded and self._enumerator.is_at_end(each.split, each.end)
+        return at_end or self._enumerator.is_over(each.split, each.end)
 
     def _with_end(self, each: Range) -> Range:
         self._announced.add(each.split.id)
         is_last = self._is_last(each)
-        if is_last or self._enumerator.is_over(each.split, each.end):
+        if is_last:
             self._done.add(each.split.id)
+            self._enumerator.split_ended(each.split.id)
         return replace(each, ends=is_last)
 
     def _deal(self, ranges: list[Range]) -> dict[TaskId, Portion]:
@@ -195,6 +206,9 @@ class SplitRounds(RoundSource):
     def resting(self, portions: Collection[TaskId]) -> set[TaskId]:
         return super().resting(portions if self._splits_end else set(self._owners.values()))
 
+    def checkpoint_completed(self, positions: Positions) -> None:
+        self._enumerator.checkpoint_completed({id: at for id, (_, at) in positions.items()})
+
     def close(self) -> None:
         self._enumerator.close()
 
@@ -204,15 +218,20 @@ class LiveRounds(RoundSource):
 
     def __init__(self, vertex: Vertex, tasks: list[TaskId], source: Source[Any], saved: Positions):
         super().__init__(vertex, tasks)
-        enumerator = source_part(source.create_enumerator())
+        self._enumerator = enumerator = source_part(source.create_enumerator())
         reader: Any = source.create_reader()
         self._reader: LiveReader[Any] = source_part(reader)
-        self._splits = {split.id: split for split in enumerator.splits()}
+        if saved:
+            enumerator.restore([Split(id, info) for id, (info, _) in saved.items()])
+        try:
+            self._splits = {split.id: split for split in enumerator.splits()}
+        except HeadraceError as error:
+            error.came_from(vertex.origin)
+            raise
         self._read_upto = {
             id: saved[id][1] if id in saved else enumerator.initial_position(split)
             for id, split in self._splits.items()
         }
-        enumerator.close()
         self._handed_over = dict(self._read_upto)
         self._held: dict[str, list[Any]] = {id: [] for id in self._splits}
         self._announced = self._ended = False
@@ -241,8 +260,12 @@ class LiveRounds(RoundSource):
     def positions(self) -> Positions:
         return {id: [split.info, self._handed_over[id]] for id, split in self._splits.items()}
 
+    def checkpoint_completed(self, positions: Positions) -> None:
+        self._enumerator.checkpoint_completed({id: at for id, (_, at) in positions.items()})
+
     def close(self) -> None:
         self._reader.close()
+        self._enumerator.close()
 
 
 def _as_json(position: Any) -> Any:

@@ -138,6 +138,10 @@ class Rounds(Ledger):
     def _positions(self, complete: Complete) -> dict[str, dict[str, Any]]:
         return {source.vertex.uid: source.positions() for source in self.sources}
 
+    def _tell_sources(self, positions: dict[str, dict[str, Any]]) -> None:
+        for source in self.sources:
+            source.checkpoint_completed(positions.get(source.vertex.uid, {}))
+
     def close(self) -> None:
         for source in self.sources:
             source.close()

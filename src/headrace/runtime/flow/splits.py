@@ -61,7 +61,8 @@ class SplitReach:
 
 
 class Splits:
-    """Reads the splits of one source that were given to this task, in turns."""
+    """Reads the splits of one source that were given to this task: in turns, or one after the other
+    where they end."""
 
     def __init__(self, source: Source[Any], origin: object | None = None):
         """`origin`: the line of the program that made the source."""
@@ -76,10 +77,14 @@ class Splits:
         self._going_on: deque[_Reading] = deque()
         """Those that are not at their end, in the order of their turns."""
         self._waiting: frozenset[str] = frozenset()
+        self._told = False
+        self._read_any = False
         self._complete = False
+        self._tell_end: Callable[[str], None] = lambda split: None
 
     def assign(self, splits: tuple[tuple[Split, Any], ...]) -> Iterator[Batch]:
         """Take over splits; yields what makes them known to those who keep time."""
+        self._told = True
         for split, position in splits:
             reading = _Reading(split, position)
             if is_within(position):
@@ -101,12 +106,23 @@ class Splits:
         if isinstance(self._reader, FedReader):
             self._reader.on_taken = tell
 
+    def on_end(self, tell: Callable[[str], None]) -> None:
+        """`tell` is called with each split that was read to its end."""
+        self._tell_end = tell
+
     @property
     def must_go_on(self) -> bool:
         """Whether a split was begun in which there is no place to stop at: who reads it once more
         gets its rows in another order."""
         keeps_order = not isinstance(self._source, FedSource) or self._source.keeps_order
         return not keeps_order and any(reading.read for reading in self._going_on)
+
+    @property
+    def are_unknown(self) -> bool:
+        """Whether nobody has said yet what there is to read, or no record was read yet of what was
+        given: splits that end are not known by name, and must hold time back all the same."""
+        unread = self._source.splits_end and not self._read_any and bool(self._going_on)
+        return not self._told or unread
 
     def hold(self, splits: frozenset[str]) -> None:
         """Let those wait, and no others."""
@@ -129,7 +145,7 @@ class Splits:
     @property
     def know_what_is_there(self) -> bool:
         """Whether all that could be read is, not what somebody happens to hand over."""
-        return isinstance(self._reader, SplitReader)
+        return isinstance(self._reader, SplitReader) and not self._reader.follows
 
     def positions(self) -> Positions:
         """From where to read on, for a checkpoint."""
@@ -143,11 +159,22 @@ class Splits:
         return {reading.split.id: self._reach(reading) for reading in self._going_on}
 
     def _reach(self, reading: _Reading) -> SplitReach:
+        assert isinstance(self._reader, SplitReader)
+        if self._reader.is_followed(reading.split):
+            return self._known_reach(reading)
         split = reading.split
         available = self._enumerator.latest_position(split, reading.at)
         between = self._enumerator.records_between(split, reading.at, available)
         behind = None if between is None else max(0, between - reading.read)
         return SplitReach(self._position(reading), available, behind)
+
+    def _known_reach(self, reading: _Reading) -> SplitReach:
+        assert isinstance(self._reader, SplitReader)
+        end = self._reader.known_end(reading.split)
+        if end is None:
+            return SplitReach(reading.at)
+        between = self._enumerator.records_between(reading.split, reading.at, end)
+        return SplitReach(reading.at, end, None if between is None else max(0, between))
 
     def _position(self, reading: _Reading) -> Any:
         if reading.parts is None or not reading.read:
@@ -164,9 +191,15 @@ class Splits:
             reading = self._going_on.popleft()
             waits = reading.split.id in self._waiting
             batch = None if waits else self._read_or_blame(reading)
-            if not reading.ended:
-                self._going_on.append(reading)
+            if reading.ended:
+                self._tell_end(reading.split.id)
+            else:
+                # Splits that end have no time of their own. Read in turns, the records of the one
+                # behind in time would all be late: one is read to its end, as in Flink.
+                stays = batch is not None and self._source.splits_end
+                (self._going_on.appendleft if stays else self._going_on.append)(reading)
             if batch is not None:
+                self._read_any = True
                 return batch
         return None
 
@@ -179,8 +212,12 @@ class Splits:
 
     def _read_some(self, reading: _Reading) -> Batch | None:
         name = None if self._source.splits_end else reading.split.id
-        batch = (self._poll(self._reader, reading) if isinstance(self._reader, LiveReader)
-                 else self._read_range(self._reader, reading))  # fmt: skip
+        if isinstance(self._reader, LiveReader):
+            batch = self._poll(self._reader, reading)
+        elif self._reader.is_followed(reading.split):
+            batch = self._follow(self._reader, reading)
+        else:
+            batch = self._read_range(self._reader, reading)
         if batch is not None:
             batch.split = name
         elif reading.ended and name is not None:
@@ -195,6 +232,14 @@ class Splits:
             return None
         records, reading.at = found
         return Batch(records) if records else None
+
+    def _follow(self, reader: SplitReader[Any], reading: _Reading) -> Batch | None:
+        found = reader.follow(reading.split, reading.at)
+        if found is None:
+            reading.ended = True
+            return None
+        batch, reading.at = found
+        return batch if batch.values else None
 
     def _read_range(self, reader: SplitReader[Any], reading: _Reading) -> Batch | None:
         while True:

@@ -108,6 +108,10 @@ class Server:
             task = hello.task
             with self._lock:
                 self._lines[task] = line
+            if self._closed:
+                # Whoever waits for a call takes one more when the door is closed. Nobody would
+                # ever tell that task what to do.
+                return
             self._take(task, hello)
             while True:
                 self._take(task, pickle.loads(connection.recv_bytes()))

@@ -6,7 +6,8 @@
     checkpoints/<n>-<k>     checkpoint n of attempt k: what belongs to it, file by file
     state/<k>-…             what tasks of attempt k wrote
 
-Attempts count up. What an earlier attempt writes after a later one has begun is in nobody's list:
+Of attempts only the last counts; once it has a checkpoint, the files of earlier ones go. Attempts
+count up. What an earlier attempt writes after a later one has begun is in nobody's list:
 a driver or a worker that wakes up late can write, but nothing it wrote is ever read.
 """
 
@@ -82,8 +83,12 @@ class CheckpointFiles:
         if not self._is_noted:
             # Else a job that has lost its checkpoints would look like one that never had any.
             self._is_noted = True
-            begun = _read_attempt(self._run, self._attempt)
+            try:
+                begun = _read_attempt(self._run, self._attempt)
+            except FileNotFoundError:  # a later one has a checkpoint, and has cleared up
+                raise Superseded from None
             _write_attempt(self._run, self._attempt, {**begun, _HAS_OWN: True})
+            self._forget_earlier_attempts()
         with self._lock:
             self._kept = [*self._kept, checkpoint][-self._retained :]
             if checkpoint.number in self._wanted:
@@ -106,6 +111,14 @@ class CheckpointFiles:
             if not name.startswith(".") and name not in needed and _is_before(name, newest):
                 self._run.delete(f"{STATE}/{name}")
 
+    def _forget_earlier_attempts(self) -> None:
+        """Nobody asks for them: this one has a checkpoint. Their numbers are not given out again,
+        for whoever takes one sees that there is a later attempt."""
+        for folder in (CLAIMS, ATTEMPTS):
+            for name in self._run.names(folder):
+                if name.isdigit() and int(name) < self._attempt:
+                    self._run.delete(f"{folder}/{name}")
+
 
 def _is_before(file: str, checkpoint: Checkpoint) -> bool:
     """Whether a file was written for that checkpoint or one before, not for one to come."""
@@ -126,8 +139,9 @@ def begin_attempt(
     if after is not None and before != after:
         raise Superseded
     number = before + 1
-    while not run.claim(f"{CLAIMS}/{number}"):
-        # Of drivers that start in the same instant, the one with the last number goes on.
+    # Of drivers that start in the same instant, the one with the last number goes on. Who was
+    # asleep since it looked may find a number free that was taken and has been forgotten.
+    while not run.claim(f"{CLAIMS}/{number}") or max(_attempts(run), default=0) >= number:
         number += 1
     _write_attempt(run, number, {_BEGAN_WITH: None if last is None else last.name})
     return number, last
@@ -199,7 +213,10 @@ def last_checkpoint_name(run: FileStore) -> str | None:
     own = [name for name in names if name.endswith(f"-{attempt}")]
     if own:
         return max(own, key=lambda name: int(name.partition("-")[0]))
-    begun = _read_attempt(run, attempt)
+    try:
+        begun = _read_attempt(run, attempt)
+    except FileNotFoundError:  # a later one has cleared up since
+        return last_checkpoint_name(run)
     if begun.get(_HAS_OWN):
         raise _damaged(run, f"what attempt {attempt} wrote to {CHECKPOINTS} is missing")
     began_with = begun[_BEGAN_WITH]

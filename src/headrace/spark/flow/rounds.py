@@ -108,7 +108,8 @@ class RoundRun(Attempt):
     def _leave(self) -> None:
         # Spark first: else it would begin tasks again that leave.
         with suppress(Exception):
-            self.job.spark.sparkContext.cancelJobGroup(self._group)
+            # A round that is being planned is none of Spark's jobs yet.
+            self.job.spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self._group)
         self.server.dismiss(FAREWELL)
         self.ledger.close()
 

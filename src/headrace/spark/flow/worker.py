@@ -36,6 +36,7 @@ from headrace.runtime.flow.messages import (
     NoMoreSplits,
     Ready,
     Room,
+    SplitEnded,
     TaskId,
     TookPiece,
     Trigger,
@@ -143,8 +144,9 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
             at_work.reporting.speaks_of(source.name, source.uid)
             assert isinstance(source.source, SplitSpec)
             splits = Splits(source.source.source, source.origin)
+            splits.on_end(lambda split: at_work.link.send(SplitEnded(id, split)))
             splits.on_taken(lambda split: at_work.link.send(TookPiece(id)))
-            level.time.awaits_splits = True
+            level.time.awaits_splits = lambda: splits.are_unknown
             task = at_work.flow_task(id, level, splits=splits)
             with abandoned_on_failure(level):
                 yield from _as_arrow(_read(at_work, task, splits, vertex), task, at_work.link)
