@@ -6,13 +6,13 @@ import codecs
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from headrace.core.types import TypeInformation, Types
-from headrace.errors import InvalidArgument
+from headrace.errors import InvalidArgument, Unsupported
 from headrace.origin import calling_origin
 
-__all__ = ["BulkFormat", "FileFormat", "LineFormat", "LinesOfFile", "StreamFormat"]
+__all__ = ["BinaryFormat", "BulkFormat", "FileFormat", "LineFormat", "LinesOfFile", "StreamFormat"]
 
 READ_AT_ONCE = 2048
 
@@ -94,5 +94,20 @@ class TextLines(LineFormat):
         return Types.STRING()
 
 
-class BulkFormat:
-    """A format read in batches, as Parquet and ORC are."""
+class BinaryFormat:
+    """A format that reads the bytes of a whole file."""
+
+    def read(self, file: BinaryIO, path: str) -> Iterable[Any]:
+        """The records of a file."""
+        raise Unsupported(
+            f"{type(self).__name__} does not read files",
+            hint="A format of your own overrides read(file, path).",
+        )
+
+    def produced_type(self) -> TypeInformation | None:
+        """The type of the records."""
+        return None
+
+
+class BulkFormat(BinaryFormat):
+    """A format read in batches, as Parquet and Avro are; subclass it for one of your own."""

@@ -29,6 +29,7 @@ from headrace.core.logical_types import (
 )
 from headrace.core.numbers import WIDE, rescaled
 from headrace.core.table_values import text_of
+from headrace.errors import TypeMismatch
 
 Text = Callable[[Any], str]
 _UNQUOTED = (BooleanType, *NUMERIC)
@@ -90,6 +91,10 @@ class JsonForm:
     plain_decimals: bool = False
     ignores_null_fields: bool = False
     iso_timestamps: bool = False
+    null_keys: str = "FAIL"
+    """What becomes of an entry of a map whose key is NULL: FAIL, DROP or LITERAL."""
+    null_key: str = "null"
+    """The literal for such a key."""
 
 
 def json_text(type: LogicalType, form: JsonForm | None = None) -> Text:
@@ -107,9 +112,9 @@ def json_text(type: LogicalType, form: JsonForm | None = None) -> Text:
             part = _or_null(json_text(element, form))
             return lambda values: f"[{','.join(map(part, values))}]"
         case MapType(key=key, value=inner):
-            return _object(csv_text(key), json_text(inner, form))
+            return _object(csv_text(key), json_text(inner, form), form)
         case MultisetType(element=element):
-            return _object(csv_text(element), str)
+            return _object(csv_text(element), str, form)
         case RowType(fields=fields):
             return _row(fields, form)
     if isinstance(type, BINARIES):
@@ -131,11 +136,30 @@ def _or_null(text: Text) -> Text:
     return lambda value: "null" if value is None else text(value)
 
 
-def _object(name: Text, text: Text) -> Text:
+def _object(name: Text, text: Text, form: JsonForm) -> Text:
     part = _or_null(text)
-    return lambda pairs: (
-        "{" + ",".join(f"{_quoted(name(k))}:{part(v)}" for k, v in pairs.items()) + "}"
-    )
+
+    def object(pairs: dict[Any, Any]) -> str:
+        if None in pairs:
+            pairs = _with_named_keys(pairs, form)
+            names = [form.null_key if key is None else name(key) for key in pairs]
+        else:
+            names = list(map(name, pairs))
+        entries = zip(names, pairs.values(), strict=True)
+        return "{" + ",".join(f"{_quoted(label)}:{part(value)}" for label, value in entries) + "}"
+
+    return object
+
+
+def _with_named_keys(pairs: dict[Any, Any], form: JsonForm) -> dict[Any, Any]:
+    if form.null_keys == "FAIL":
+        raise TypeMismatch(
+            "JSON has no form for a map with a key that is NULL",
+            hint="Set 'map-null-key.mode' of the format to 'DROP' or 'LITERAL'.",
+        )
+    if form.null_keys == "DROP":
+        return {key: value for key, value in pairs.items() if key is not None}
+    return pairs
 
 
 def _row(fields: Any, form: JsonForm) -> Text:

@@ -55,7 +55,7 @@ def source(options: Mapping[str, str], row: RowType = ROW) -> TableSource:
         ({**FILES, "csv.ignore-parse-errors": "maybe"}, "is true or false"),
         ({**FILES, "source.monitor-interval": "soon"}, "is a duration"),
         ({"connector": "filesystem", "format": "csv"}, "needs the option 'path'"),
-        ({**FILES, "format": "avro"}, "There are: csv, json, raw, parquet, orc"),
+        ({**FILES, "format": "xml"}, "There are: csv, json, raw, parquet, orc"),
         ({**FILES, "bad-rows": "ignore"}, "one of fail, skip, dead-letter"),
         ({**FILES, "bad-rows": "dead-letter"}, "'bad-rows.path'"),
         ({**FILES, "bad-rows.path": "/x"}, "only for 'bad-rows' = 'dead-letter'"),

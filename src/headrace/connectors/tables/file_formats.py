@@ -13,6 +13,7 @@ from headrace.connectors.tables.line_reading import (
     SKIP,
     LineFormat,
 )
+from headrace.connectors.tables.message_formats import json_form, message_format
 from headrace.connectors.tables.options import Options
 from headrace.connectors.tables.text_columns import LegacyTexts, TextColumns, written
 from headrace.core.logical_types import (
@@ -30,6 +31,8 @@ from headrace.core.logical_types import (
 from headrace.core.table_connector import LEGACY_CSV
 from headrace.errors import InvalidArgument, Unsupported
 from headrace.formats.csv_dialect import CsvDialect
+from headrace.formats.messages.message_format import MessageFormat
+from headrace.formats.table_texts import JsonForm
 from headrace.spark.native.types import quoted
 
 _LONGEST_LINE_END = 2
@@ -49,11 +52,14 @@ class TableFormat:
     reading: dict[str, str] = field(default_factory=dict)
     writing: dict[str, str] = field(default_factory=dict)
     dialect: CsvDialect = field(default_factory=CsvDialect)
-    ignores_null_fields: bool = False
-    plain_decimals: bool = False
-    iso_timestamps: bool = False
+    json: JsonForm = field(default_factory=JsonForm)
     charset: str = "UTF-8"
     native_writer: bool = True
+    messages: MessageFormat | None = None
+    """Of formats that only Python knows: what is on each line, or in whole files of Avro."""
+    bad_rows: str = FAIL
+    """Of messages: what becomes of those that are no rows."""
+    dead_letters: str | None = None
 
     def written(self, fields: Sequence[Field]) -> list[str] | None:
         """Columns as Spark's writer must get them; None if it cannot write them as Flink does."""
@@ -83,7 +89,7 @@ def table_format(options: Options, row: RowType) -> TableFormat:
     return make(options, row)
 
 
-def _bad_rows(options: Options, ignores: bool) -> tuple[str, str | None]:
+def bad_row_options(options: Options, ignores: bool) -> tuple[str, str | None]:
     """What to do with bad rows, and where they go."""
     wanted = options.choice("bad-rows", (FAIL, SKIP, DEAD_LETTER), FAIL)
     path = options.text("bad-rows.path")
@@ -104,30 +110,18 @@ def _bad_rows(options: Options, ignores: bool) -> tuple[str, str | None]:
     return (NULL_FIELDS if ignores else wanted), None if path is None else absolute_path(path)
 
 
-def _character(options: Options, name: str, default: str | None = None) -> str | None:
-    found = options.text(name, default)
-    if found is None:
-        return None
-    found = found.encode("latin-1", "backslashreplace").decode("unicode_escape") if (
-        found.startswith("\\") and len(found) > 1
-    ) else found  # fmt: skip
-    if len(found) != 1:
-        raise InvalidArgument(f"option '{name}' is one character, not '{found}'")
-    return found
-
-
 def _csv(options: Options, row: RowType) -> TableFormat:
-    delimiter = _character(options, "csv.field-delimiter", ",") or ","
-    quote = _character(options, "csv.quote-character", '"')
+    delimiter = options.character("csv.field-delimiter", ",") or ","
+    quote = options.character("csv.quote-character", '"')
     if options.flag("csv.disable-quote-character"):
         quote = None
-    escape = _character(options, "csv.escape-character")
+    escape = options.character("csv.escape-character")
     null = options.text("csv.null-literal")
     arrays = options.text("csv.array-element-delimiter", ";") or ";"
     comments = options.flag("csv.allow-comments")
     options.flag("csv.write-bigdecimal-in-scientific-notation", True)
     multi_line = options.flag("csv.multi-line")
-    bad_rows, path = _bad_rows(options, options.flag("csv.ignore-parse-errors"))
+    bad_rows, path = bad_row_options(options, options.flag("csv.ignore-parse-errors"))
     if multi_line and bad_rows in (SKIP, DEAD_LETTER):
         raise Unsupported(
             f"'csv.multi-line' and 'bad-rows' = '{bad_rows}' cannot be had together",
@@ -150,9 +144,9 @@ def _csv(options: Options, row: RowType) -> TableFormat:
 
 def _legacy_csv(options: Options, row: RowType) -> TableFormat:
     """Of tables with 'connector.type'; what Spark's reader cannot do is refused."""
-    delimiter = _character(options, "format.field-delimiter", ",") or ","
-    quote = _character(options, "format.quote-character")
-    comment = _character(options, "format.comment-prefix")
+    delimiter = options.character("format.field-delimiter", ",") or ","
+    quote = options.character("format.quote-character")
+    comment = options.character("format.comment-prefix")
     ends = options.text("format.line-delimiter", "\n") or "\n"
     header = options.flag("format.ignore-first-line")
     for each in row.types:
@@ -197,21 +191,17 @@ def _json(options: Options, row: RowType) -> TableFormat:
         raise InvalidArgument(
             "'json.fail-on-missing-field' and 'json.ignore-parse-errors' exclude each other"
         )
-    iso = options.choice("json.timestamp-format.standard", ("SQL", "ISO-8601"), "SQL") != "SQL"
-    options.choice("json.map-null-key.mode", ("FAIL", "DROP", "LITERAL"), "FAIL")
-    options.text("json.map-null-key.literal")
     options.flag("json.decode.json-parser.enabled", True)
-    plain = options.flag("json.encode.decimal-as-plain-number")
-    skips_nulls = options.flag("json.encode.ignore-null-fields")
-    bad_rows, path = _bad_rows(options, ignores)
+    form = json_form(options.below("json."))
+    bad_rows, path = bad_row_options(options, ignores)
     return TableFormat(
         "json", "json",
         LineFormat(
             "json", TextColumns(flat=False), {"allowSingleQuotes": "false"}, bad_rows, path,
             all_fields_required=required,
         ),
-        writing={"ignoreNullFields": str(skips_nulls).lower()}, ignores_null_fields=skips_nulls,
-        plain_decimals=plain, iso_timestamps=iso, native_writer=not iso,
+        writing={"ignoreNullFields": str(form.ignores_null_fields).lower()}, json=form,
+        native_writer=not form.iso_timestamps,
     )  # fmt: skip
 
 
@@ -229,6 +219,28 @@ def _raw(options: Options, row: RowType) -> TableFormat:
     )  # fmt: skip
 
 
+def _messages(options: Options, row: RowType) -> TableFormat:
+    made = message_format(options, row)
+    ignores = getattr(made, "ignores_errors", False)
+    bad_rows, path = bad_row_options(options, ignores)
+    return TableFormat(
+        made.name,
+        "binaryFile" if made.name == "avro" else "text",
+        native_writer=False,
+        messages=made,
+        bad_rows=FAIL if ignores else bad_rows,
+        dead_letters=path,
+    )
+
+
+def _without_files(options: Options, row: RowType) -> TableFormat:
+    raise Unsupported(
+        f"format '{options.required('format')}' cannot be had in files: nothing says where a "
+        "message ends",
+        hint="Use 'avro', whose files hold their schema, or a connector of messages.",
+    )
+
+
 def _columnar(name: str) -> Callable[[Options, RowType], TableFormat]:
     def make(options: Options, row: RowType) -> TableFormat:
         own = {f"{name}.{key}": value for key, value in options.starting_with(f"{name}.").items()}
@@ -244,4 +256,11 @@ _FORMATS: dict[str, Callable[[Options, RowType], TableFormat]] = {
     "raw": _raw,
     "parquet": _columnar("parquet"),
     "orc": _columnar("orc"),
+    "avro": _messages,
+    "debezium-json": _messages,
+    "canal-json": _messages,
+    "maxwell-json": _messages,
+    "ogg-json": _messages,
+    "avro-confluent": _without_files,
+    "protobuf": _without_files,
 }

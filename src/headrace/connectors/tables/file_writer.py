@@ -27,7 +27,9 @@ from headrace.core.logical_types import (
 from headrace.core.operator import Batch
 from headrace.core.table_columns import to_arrow
 from headrace.errors import Unsupported
-from headrace.formats.table_texts import JsonForm, csv_text, json_text, needs_no_quotes
+from headrace.formats.messages.avro_formats import AvroMessages
+from headrace.formats.messages.message_format import MessageFormat
+from headrace.formats.table_texts import csv_text, json_text, needs_no_quotes
 from headrace.operators.sinks import WriteOperator
 
 if TYPE_CHECKING:
@@ -37,10 +39,18 @@ _ROWS_AT_ONCE = 10_000
 
 
 class RowFileOperator(WriteOperator):
-    """Writes rows without their kind: a table of files takes inserts only."""
+    """Writes rows without their kind: most tables of files take inserts only."""
 
     def receive(self, side: int, batch: Batch) -> None:
         super().receive(side, Batch([row[1:] for row in batch.values], batch.timestamps))
+
+
+class ChangeFileOperator(RowFileOperator):
+    """Writes rows with their kind, which comes after the columns."""
+
+    def receive(self, side: int, batch: Batch) -> None:
+        rows = [(*row[1:], row[0]) for row in batch.values]
+        WriteOperator.receive(self, side, Batch(rows, batch.timestamps))
 
 
 def row_file_operator(table: FileTableSink) -> RowFileOperator:
@@ -69,7 +79,9 @@ def row_file_operator(table: FileTableSink) -> RowFileOperator:
         .with_output_file_config(suffix)
         .build()
     )
-    return RowFileOperator(sink)
+    messages = table.format.messages
+    changes = messages is not None and not messages.changelog.insert_only
+    return ChangeFileOperator(sink) if changes else RowFileOperator(sink)
 
 
 def _is_of_time(type: LogicalType) -> bool:
@@ -116,6 +128,11 @@ class RowWriters(BulkWriterFactory[Any]):
         self.row = RowType(tuple(row.fields[at] for at in self.columns))
 
     def create(self, out: BinaryIO) -> BulkWriter[Any]:
+        messages = self.format.messages
+        if isinstance(messages, AvroMessages):
+            return _PickedWriter(messages.file_writer(self.row, out), self.columns)
+        if messages is not None:
+            return _LineWriter(out, _message_line(messages, self.row), [*self.columns, -1])
         if self.format.name in ("parquet", "orc"):
             return _ColumnWriter(out, self.format.name, self.row, self.columns)
         return _LineWriter(out, _line_maker(self.format, self.row), self.columns)
@@ -125,8 +142,7 @@ def _line_maker(format: TableFormat, row: RowType) -> Callable[[list[Any]], byte
     if format.name == "raw":
         return _raw_line(format, row)
     if format.name == "json":
-        form = JsonForm(format.plain_decimals, format.ignores_null_fields, format.iso_timestamps)
-        text = json_text(row, form)
+        text = json_text(row, format.json)
         return lambda values: f"{text(values)}\n".encode()
     dialect = format.dialect
     null = dialect.null_literal or ""
@@ -136,6 +152,11 @@ def _line_maker(format: TableFormat, row: RowType) -> Callable[[list[Any]], byte
         (None if value is None else text(value), quote)
         for value, text, quote in zip(values, texts, quotes, strict=True)
     ).encode()
+
+
+def _message_line(messages: MessageFormat, row: RowType) -> Callable[[list[Any]], bytes]:
+    encode = messages.encoder(row)
+    return lambda values: encode((values[-1], *values[:-1])) + b"\n"
 
 
 def _raw_line(format: TableFormat, row: RowType) -> Callable[[list[Any]], bytes]:
@@ -155,6 +176,22 @@ class _LineWriter(BulkWriter[Any]):
 
     def finish(self) -> None:
         """Every line is complete."""
+
+
+class _PickedWriter(BulkWriter[Any]):
+    """Writes some of the columns by another writer."""
+
+    def __init__(self, inner: BulkWriter[Any], columns: list[int]):
+        self._inner, self._columns = inner, columns
+
+    def add_element(self, element: Any) -> None:
+        self._inner.add_element(tuple(element[at] for at in self._columns))
+
+    def flush(self) -> None:
+        self._inner.flush()
+
+    def finish(self) -> None:
+        self._inner.finish()
 
 
 class _ColumnWriter(BulkWriter[Any]):

@@ -1,4 +1,4 @@
-"""Tables of files: csv, json, parquet, orc, raw."""
+"""Tables of files: of columns, of lines, of messages."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ from headrace.connectors.tables.line_reading import (
     DEAD_LETTER,
     LineFormat,
 )
+from headrace.connectors.tables.message_files import MESSAGE_COLUMNS, MessageFiles, bad_messages
 from headrace.connectors.tables.options import Options
 from headrace.core.logical_types import CHARACTERS, Field, LogicalType, RowType
 from headrace.core.source import FrameSpec, OnDriver
 from headrace.core.table_connector import (
+    APPEND,
     LEGACY_CSV,
     METADATA_PREFIX,
     BadRows,
     CatalogTable,
+    ChangelogMode,
     TableConnector,
     TableSink,
     TableSource,
@@ -40,6 +43,9 @@ from headrace.core.table_connector import (
 from headrace.errors import InvalidArgument, Unsupported
 from headrace.spark.flow.frames import exactly
 from headrace.spark.native.types import quoted, spark_type
+
+VALUE_PREFIX = "value."
+"""Begins the names of metadata that messages have, as Flink's connectors name them."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +67,27 @@ class FileTableSource(TableSource):
     def bounded(self) -> bool:  # type: ignore[override]
         return not self.watched
 
+    @property
+    def changelog(self) -> ChangelogMode:  # type: ignore[override]
+        messages = self.format.messages
+        return APPEND if messages is None else messages.changelog
+
     def native(self, session: Any, files: list[str] | None = None) -> Any:
         lines = self.format.lines
-        if lines is not None and lines.checked:
+        if self.format.messages is not None or (lines is not None and lines.checked):
             return None
         return self._frame(session, files)
 
     def reader(self) -> FrameSpec | None:
+        if self.format.messages is not None:
+            others = tuple(type for _, type, _ in self._beside())
+            return FrameSpec(
+                OnDriver(self._frame),
+                (*MESSAGE_COLUMNS, *others),
+                self.bounded,
+                self.path,
+                by_files=True,
+            )
         lines = self.format.lines
         if lines is None or not lines.checked:
             return None
@@ -79,6 +99,8 @@ class FileTableSource(TableSource):
         return FrameSpec(frame, (*types, *BAD_COLUMNS), self.bounded, self.path, by_files=True)
 
     def bad_rows(self, name: str) -> BadRows | None:
+        if self.format.messages is not None:
+            return bad_messages(self._message_files(), name, self.format.dead_letters)
         lines = self.format.lines
         if lines is None or not lines.checked:
             return None
@@ -102,10 +124,51 @@ class FileTableSource(TableSource):
         if files is not None:
             reader = exactly(reader)
         path = self.path if files is None else files
+        if self.format.messages is not None:
+            return self._of_messages(reader, path)
         lines = self.format.lines
         if lines is not None:
             return self._of_lines(lines, reader, path)
         return self._of_columns(reader.format(self.format.spark_name), path)
+
+    def _beside(self) -> list[tuple[str, LogicalType, str]]:
+        """Of messages: what is read of a file's path and not of its messages, with its type and
+        as Spark SQL."""
+        types = dict(zip(self.row.names, self.row.types, strict=True))
+        partitions = self._partitions()
+        found = [
+            (name, METADATA[name], metadata_text(name))
+            for of_file, name in self._wanted()
+            if of_file and name in METADATA
+        ]
+        return found + [
+            (name, types[name], partitions[name])
+            for of_file, name in self._wanted()
+            if not of_file and name in partitions
+        ]
+
+    def _message_files(self) -> MessageFiles:
+        assert self.format.messages is not None
+        held = [each for each in self._in_files() if (False, each.name) in self._wanted()]
+        keys = [name for of_file, name in self._wanted() if of_file and name not in METADATA]
+        places = [(False, each.name) for each in held] + [(True, key) for key in keys]
+        places += [(name in METADATA, name) for name, _, _ in self._beside()]
+        return MessageFiles(
+            self.format.messages,
+            RowType(tuple(held)),
+            tuple(key.removeprefix(VALUE_PREFIX) for key in keys),
+            tuple(places.index(wanted) for wanted in self._wanted()),
+            self.format.spark_name == "binaryFile",
+            self.format.bad_rows,
+        )
+
+    def _of_messages(self, reader: Any, path: str | list[str]) -> Any:
+        rows = reader.format(self.format.spark_name).load(path)
+        line = "CAST(NULL AS BINARY)"
+        if self.format.spark_name == "text":
+            line, rows = "CAST(value AS BINARY)", rows.filter("trim(value) <> ''")
+        others = [f"{text} AS _o{at}" for at, (_, _, text) in enumerate(self._beside())]
+        return rows.selectExpr(f"{line} AS _message", "_metadata.file_path AS _path", *others)
 
     def _in_files(self) -> list[Field]:
         return [each for each in self.row.fields if each.name not in self.partition_keys]
@@ -174,7 +237,9 @@ class FileTableSource(TableSource):
         return replace(self, outputs=tuple(wanted[at] for at in columns))
 
     def metadata(self) -> Mapping[str, Any]:
-        return METADATA
+        messages = self.format.messages
+        own = {} if messages is None else messages.metadata()
+        return {**METADATA, **{VALUE_PREFIX + key: type for key, type in own.items()}}
 
     def with_metadata(self, keys: tuple[str, ...]) -> TableSource:
         return replace(self, outputs=(*self._wanted(), *((True, key) for key in keys)))
@@ -204,6 +269,12 @@ class FileTableSink(TableSink):
     default_partition: str = DEFAULT_PARTITION
     legacy: bool = False
     """Whether it writes to a new place, or in place of what is there."""
+
+    def accepts(self, wanted: ChangelogMode) -> ChangelogMode:
+        messages = self.format.messages
+        if messages is None or wanted.insert_only:
+            return APPEND
+        return messages.changelog
 
     def native(self, frame: Any) -> Callable[[], None] | None:
         texts = self.format.written(self.row.fields)

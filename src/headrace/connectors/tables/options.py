@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from headrace.core.config import parse_duration
 from headrace.errors import InvalidArgument
 
+_SIZE = re.compile(r"(\d+)\s*(|b|bytes|k|kb|m|mb|g|gb)")
+_THOUSANDS = {"k": 1, "m": 2, "g": 3}
 _EVERYWHERE = {"connector", "property-version", "scan.parallelism", "sink.parallelism"}
 
 
@@ -59,6 +62,15 @@ class Options:
         except ValueError:
             raise self._wrong(name, found, "a duration such as '10 s'") from None
 
+    def size_bytes(self, name: str, default: int) -> int:
+        found = self.text(name)
+        if found is None:
+            return default
+        parts = _SIZE.fullmatch(found.strip().lower())
+        if parts is None:
+            raise self._wrong(name, found, "a size such as '2mb'")
+        return int(parts[1]) << 10 * _THOUSANDS.get(parts[2][:1], 0)
+
     def choice(self, name: str, choices: tuple[str, ...], default: str) -> str:
         found = self.text(name, default)
         if found not in choices:
@@ -70,6 +82,21 @@ class Options:
         found = {key: value for key, value in self._options.items() if key.startswith(prefix)}
         self._asked.update(found)
         return {key.removeprefix(prefix): value for key, value in found.items()}
+
+    def below(self, prefix: str) -> Options:
+        """The options whose names begin with a prefix, asked for without it."""
+        return _Below(self, prefix)
+
+    def character(self, name: str, default: str | None = None) -> str | None:
+        """One character, or an escape such as \\t."""
+        found = self.text(name, default)
+        if found is None:
+            return None
+        if found.startswith("\\") and len(found) > 1:
+            found = found.encode("latin-1", "backslashreplace").decode("unicode_escape")
+        if len(found) != 1:
+            raise InvalidArgument(f"option '{name}' is one character, not '{found}'")
+        return found
 
     def done(self) -> None:
         """Refuse what nobody asked for: a misspelt option must not be ignored."""
@@ -86,3 +113,23 @@ class Options:
         return InvalidArgument(
             f"option '{name}' of connector '{self._connector}' is {wanted}, not '{found}'"
         )
+
+
+class _Below(Options):
+    """A name space of a table's options; what is asked for here counts as asked for there."""
+
+    def __init__(self, whole: Options, prefix: str):
+        super().__init__(whole._connector, {})
+        self._whole, self._prefix = whole, prefix
+
+    def text(self, name: str, default: str | None = None) -> str | None:
+        return self._whole.text(self._prefix + name, default)
+
+    def required(self, name: str) -> str:
+        return self._whole.required(self._prefix + name)
+
+    def starting_with(self, prefix: str) -> dict[str, str]:
+        return self._whole.starting_with(self._prefix + prefix)
+
+    def _wrong(self, name: str, found: Any, wanted: str) -> InvalidArgument:
+        return self._whole._wrong(self._prefix + name, found, wanted)

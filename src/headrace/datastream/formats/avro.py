@@ -1,0 +1,19 @@
+"""Avro."""
+
+from headrace.formats.avro_records import (
+    AvroBulkWriters,
+    AvroInputFormat,
+    AvroRowDeserializationSchema,
+    AvroRowSerializationSchema,
+    AvroSchema,
+    GenericRecordAvroTypeInfo,
+)
+
+__all__ = [
+    "AvroBulkWriters",
+    "AvroInputFormat",
+    "AvroRowDeserializationSchema",
+    "AvroRowSerializationSchema",
+    "AvroSchema",
+    "GenericRecordAvroTypeInfo",
+]
