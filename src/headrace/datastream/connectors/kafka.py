@@ -1,0 +1,29 @@
+"""Kafka."""
+
+from headrace.connectors.kafka.offsets import (
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaTopicPartition,
+)
+from headrace.connectors.kafka.records import (
+    KafkaProducerRecord,
+    KafkaRecordSerializationSchema,
+    KafkaRecordSerializationSchemaBuilder,
+    KafkaTopicSelector,
+)
+from headrace.connectors.kafka.sink import KafkaSink, KafkaSinkBuilder
+from headrace.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
+
+__all__ = [
+    "KafkaOffsetResetStrategy",
+    "KafkaOffsetsInitializer",
+    "KafkaProducerRecord",
+    "KafkaRecordSerializationSchema",
+    "KafkaRecordSerializationSchemaBuilder",
+    "KafkaSink",
+    "KafkaSinkBuilder",
+    "KafkaSource",
+    "KafkaSourceBuilder",
+    "KafkaTopicPartition",
+    "KafkaTopicSelector",
+]

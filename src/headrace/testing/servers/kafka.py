@@ -1,0 +1,161 @@
+"""One Kafka broker on loopback that is its own controller, as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+from headrace.errors import JobFailed
+from headrace.java import ensure_java
+from headrace.testing.servers.jars import fetch_jars
+from headrace.testing.servers.ports import free_ports
+from headrace.testing.servers.server import Server
+
+__all__ = ["KafkaBroker"]
+
+VERSION = "4.3.1"
+_PATIENCE_S = 120.0
+_HEAP = "256m"
+_SETTINGS = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}{more_listeners}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}{more_advertised}
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl.plain.sasl.jaas.config={jaas}
+log.dirs={folder}/data
+num.partitions=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+group.initial.rebalance.delay.ms=0
+auto.create.topics.enable=false
+log.flush.interval.messages=100000
+num.network.threads=2
+num.io.threads=4
+log.cleaner.dedupe.buffer.size=16777216
+"""
+_JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_{user}="{password}";'
+
+
+class KafkaBroker(Server):
+    """A broker that is there until `stop`; `kill` and `start` let a test take it away meanwhile.
+
+    Nobody but this machine can reach it. `sasl_servers` wants the name and password of `user`.
+    """
+
+    user = ("headrace", "headrace-secret")
+
+    def __init__(self, folder: Path | None = None):
+        """`folder`: where its data goes; None: somewhere that is gone afterwards."""
+        self._own = folder is None
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="headrace-kafka-"))
+        self._port, self._sasl_port, controller = free_ports(3)
+        self._process: subprocess.Popen[bytes] | None = None
+        name, password = self.user
+        self._settings = self._folder / "server.properties"
+        self._settings.write_text(
+            _SETTINGS.format(
+                port=self._port,
+                controller=controller,
+                folder=self._folder,
+                more_listeners=f",SASL://127.0.0.1:{self._sasl_port}",
+                more_advertised=f",SASL://127.0.0.1:{self._sasl_port}",
+                jaas=_JAAS.format(user=name, password=password),
+            ),
+            encoding="utf-8",
+        )
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def sasl_servers(self) -> str:
+        return f"127.0.0.1:{self._sasl_port}"
+
+    def start(self) -> None:
+        """Start it, with what it had before; returns when it answers."""
+        if not (self._folder / "data" / "meta.properties").exists():
+            cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+            self._java(
+                "kafka.tools.StorageTool",
+                *("format", "--standalone", "-t", cluster, "-c", str(self._settings)),
+            ).wait()
+        self._process = self._java("kafka.Kafka", str(self._settings))
+        deadline = time.monotonic() + _PATIENCE_S
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise JobFailed(f"the Kafka broker did not start: {self.last_words()}")
+            time.sleep(0.1)
+
+    def kill(self) -> None:
+        """Let it die at once, as a machine does that loses its power."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGKILL)
+        if self._own:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def last_words(self) -> str:
+        """The end of what it has written to its log."""
+        try:
+            return (self._folder / "log").read_text(encoding="utf-8", errors="replace")[-2000:]
+        except FileNotFoundError:
+            return "nothing was heard of it"
+
+    def _end(self, how: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(how)
+            process.wait()
+
+    def _java(self, main: str, *arguments: str) -> subprocess.Popen[bytes]:
+        jars = fetch_jars("org.apache.kafka", "kafka_2.13", VERSION)
+        quick = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+        with (self._folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                [
+                    str(ensure_java() / "bin" / "java"),
+                    f"-Xmx{_HEAP}",
+                    *quick,
+                    "-cp",
+                    f"{jars}/*",
+                    main,
+                    *arguments,
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "KAFKA_HEAP_OPTS": ""},
+                start_new_session=True,
+            )
+
+    def _answers(self) -> bool:
+        from confluent_kafka.admin import AdminClient
+
+        try:
+            with socket.create_connection(("127.0.0.1", self._port), timeout=1):
+                pass
+            admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
+            return bool(admin.list_topics(timeout=2).brokers)
+        except Exception:  # it has not come so far
+            return False

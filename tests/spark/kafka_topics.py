@@ -1,0 +1,121 @@
+"""Topics of a broker as tests see them: made, filled and read to their end."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable
+from typing import Any
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+
+class Topics:
+    """What is in Kafka, seen by another client than the one that is tested."""
+
+    def __init__(self, servers: str):
+        self.servers = servers
+        self._settings = {"bootstrap.servers": servers, "log_level": "0"}
+        self.admin = AdminClient(self._settings)
+
+    def create(self, partitions: int = 1, name: str = "topic") -> str:
+        """A new topic with a name that nobody else uses."""
+        name = f"{name}-{uuid.uuid4().hex[:8]}"
+        for done in self.admin.create_topics([NewTopic(name, partitions, 1)]).values():
+            done.result()
+        self._await_partitions(name, partitions)
+        return name
+
+    def _await_partitions(self, topic: str, total: int) -> None:
+        """The broker acknowledges a topic before it tells everybody of it."""
+        deadline = time.monotonic() + 60
+        while self.partitions(topic) != total:
+            assert time.monotonic() < deadline, f"{topic} never had {total} partitions"
+            time.sleep(0.02)
+
+    def add_partitions(self, topic: str, total: int) -> None:
+        for done in self.admin.create_partitions([NewPartitions(topic, total)]).values():
+            done.result()
+        self._await_partitions(topic, total)
+
+    def send(self, topic: str, values: Iterable[Any], **options: Any) -> None:
+        """Values as text; unless told, to the partitions in turn."""
+        producer = Producer(self._settings)
+        count = self.partitions(topic)
+        for number, value in enumerate(values):
+            place = {"partition": number % count, **options}
+            encoded = None if value is None else str(value).encode()
+            while True:
+                try:
+                    producer.produce(topic, encoded, **place)
+                    break
+                except BufferError:
+                    producer.poll(1)
+        assert producer.flush(60) == 0
+
+    def transaction(self, topic: str, values: Iterable[Any], *, ends: str = "commit") -> Producer:
+        """Values of one transaction that is committed, aborted or left open."""
+        producer = Producer({**self._settings, "transactional.id": uuid.uuid4().hex})
+        producer.init_transactions()
+        producer.begin_transaction()
+        for value in values:
+            producer.produce(topic, str(value).encode(), partition=0)
+        producer.flush()
+        if ends == "commit":
+            producer.commit_transaction()
+        elif ends == "abort":
+            producer.abort_transaction()
+        return producer
+
+    def partitions(self, topic: str) -> int:
+        return len(self.admin.list_topics(topic, timeout=30).topics[topic].partitions)
+
+    def ends(self, topic: str, isolation: str = "read_committed") -> list[int]:
+        """The offsets after the last record of each partition; for who reads what is committed,
+        before the first open transaction."""
+        reader = self._reader(isolation)
+        places = [TopicPartition(topic, n, -1) for n in range(self.partitions(topic))]
+        found = [each.offset for each in reader.offsets_for_times(places, timeout=30)]
+        reader.close()
+        return found
+
+    def has_open_transactions(self, topic: str) -> bool:
+        return self.ends(topic) != self.ends(topic, "read_uncommitted")
+
+    def read(self, topic: str, isolation: str = "read_committed") -> list[Any]:
+        """All messages up to the end."""
+        reader = self._reader(isolation)
+        count = self.partitions(topic)
+        reader.assign([TopicPartition(topic, n, 0) for n in range(count)])
+        found: list[Any] = []
+        ended = 0
+        while ended < count:
+            for message in reader.consume(10_000, 0.1):
+                if message.error() is None:
+                    found.append(message)
+                else:
+                    ended += 1
+        reader.close()
+        return found
+
+    def values(self, topic: str, isolation: str = "read_committed") -> list[str]:
+        return [message.value().decode() for message in self.read(topic, isolation)]
+
+    def group_offsets(self, group: str, topic: str) -> list[int]:
+        reader = Consumer({**self._settings, "group.id": group})
+        places = [TopicPartition(topic, n) for n in range(self.partitions(topic))]
+        found = [each.offset for each in reader.committed(places, timeout=30)]
+        reader.close()
+        return found
+
+    def _reader(self, isolation: str) -> Consumer:
+        return Consumer(
+            {
+                **self._settings,
+                "group.id": "tests",
+                "isolation.level": isolation,
+                "enable.partition.eof": True,
+                "auto.offset.reset": "earliest",
+            }
+        )

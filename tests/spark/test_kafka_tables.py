@@ -1,0 +1,187 @@
+"""Tables in Kafka, by SQL."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headrace.errors import HeadraceError, InvalidArgument
+from headrace.table import EnvironmentSettings, TableEnvironment
+from headrace.testing.servers import KafkaBroker
+from tests.spark.kafka_topics import Topics
+
+
+@pytest.fixture(scope="module")
+def topics(broker: KafkaBroker) -> Topics:
+    return Topics(broker.bootstrap_servers)
+
+
+@pytest.fixture
+def tables() -> TableEnvironment:
+    return TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+
+
+def options(topics: Topics, topic: str, **more: str) -> str:
+    given = {
+        "connector": "kafka",
+        "topic": topic,
+        "properties.bootstrap.servers": topics.servers,
+        "format": "json",
+        "scan.startup.mode": "earliest-offset",
+        "scan.bounded.mode": "latest-offset",
+        **{key.replace("__", "-").replace("_", "."): value for key, value in more.items()},
+    }
+    return "WITH (" + ", ".join(f"'{k}' = '{v}'" for k, v in given.items() if v) + ")"
+
+
+def upsert(topics: Topics, topic: str, **more: str) -> str:
+    more = {"key_format": "json", "value_format": "json", **more}
+    return options(topics, topic, connector="upsert-kafka", format="", scan_startup_mode="", **more)
+
+
+def rows(tables: TableEnvironment, query: str) -> list[Any]:
+    with tables.execute_sql(query).collect() as results:
+        return sorted((str(row.get_row_kind()), *row) for row in results)
+
+
+def values(tables: TableEnvironment, query: str) -> list[tuple[Any, ...]]:
+    return [row[1:] for row in rows(tables, query)]
+
+
+class TestKafka:
+    def test_from_one_topic_to_another(self, tables, topics):
+        first, second = topics.create(partitions=2), topics.create()
+        topics.send(first, ['{"id": 1, "name": "a"}', '{"id": 2, "name": "b"}'])
+        tables.execute_sql(f"CREATE TABLE a (id INT, name STRING) {options(topics, first)}")
+        tables.execute_sql(f"CREATE TABLE b (id INT, name STRING) {options(topics, second)}")
+        tables.execute_sql("INSERT INTO b SELECT id * 10, UPPER(name) FROM a").wait()
+        found = sorted(topics.values(second))
+        assert found == ['{"id":10,"name":"A"}', '{"id":20,"name":"B"}']
+        assert values(tables, "SELECT * FROM b") == [(10, "A"), (20, "B")]
+
+    def test_keys_and_metadata_are_read_and_written(self, tables, topics):
+        topic = topics.create()
+        tables.execute_sql(
+            f"""CREATE TABLE t (
+                k_id INT, headers MAP<STRING, BYTES> METADATA,
+                name STRING, moment TIMESTAMP_LTZ(3) METADATA FROM 'timestamp',
+                `partition` INT METADATA VIRTUAL, `offset` BIGINT METADATA VIRTUAL,
+                topic STRING METADATA VIRTUAL, kind STRING METADATA FROM 'timestamp-type' VIRTUAL
+            ) {
+                options(
+                    topics,
+                    topic,
+                    key_format="json",
+                    key_fields="k_id",
+                    key_fields__prefix="k_",
+                    value_fields__include="EXCEPT_KEY",
+                )
+            }"""
+        )
+        tables.execute_sql(
+            "INSERT INTO t VALUES (7, MAP['h', x'01'], 'x', TO_TIMESTAMP_LTZ(5000, 3))"
+        ).wait()
+        [message] = topics.read(topic)
+        assert (message.key(), message.value()) == (b'{"id":7}', b'{"name":"x"}')
+        assert message.headers() == [("h", b"\x01")]
+        assert message.timestamp()[1] == 5000
+        query = "SELECT k_id, name, `partition`, `offset`, topic, kind, headers['h'] FROM t"
+        assert values(tables, query) == [(7, "x", 0, 0, topic, "CreateTime", b"\x01")]
+
+    def test_where_reading_begins_and_ends(self, tables, topics):
+        topic = topics.create()
+        topics.send(topic, ["1", "2", "3", "4"])
+        places = {
+            "scan_startup_mode": "specific-offsets",
+            "scan_startup_specific__offsets": "partition:0,offset:1",
+            "scan_bounded_mode": "specific-offsets",
+            "scan_bounded_specific__offsets": "partition:0,offset:3",
+        }
+        given = options(topics, topic, **{**places, "format": "raw"})
+        tables.execute_sql(f"CREATE TABLE t (n STRING) {given}")
+        assert values(tables, "SELECT n FROM t") == [("2",), ("3",)]
+
+    def test_changes_of_another_system_are_changes(self, tables, topics):
+        topic = topics.create()
+        before, after = {"id": 1, "n": 1}, {"id": 1, "n": 5}
+        changes = [
+            {"before": None, "after": before, "op": "c"},
+            {"before": before, "after": after, "op": "u"},
+        ]
+        topics.send(topic, [json.dumps(each) for each in changes])
+        given = options(topics, topic, format="debezium-json")
+        tables.execute_sql(f"CREATE TABLE t (id INT, n INT) {given}")
+        assert values(tables, "SELECT SUM(n) FROM t")[-1] == (5,)
+
+    def test_exactly_once_leaves_no_transaction_open(self, tables, topics):
+        topic = topics.create()
+        given = options(
+            topics,
+            topic,
+            sink_delivery__guarantee="exactly-once",
+            sink_transactional__id__prefix=f"tx-{topic}",
+        )
+        tables.execute_sql(f"CREATE TABLE t (n INT) {given}")
+        tables.execute_sql("INSERT INTO t VALUES (1), (2)").wait()
+        assert sorted(topics.values(topic)) == ['{"n":1}', '{"n":2}']
+        assert not topics.has_open_transactions(topic)
+
+    def test_bad_rows_can_be_left_out(self, tables, topics):
+        topic = topics.create()
+        topics.send(topic, ['{"n": 1}', "oops", '{"n": 2}'])
+        tables.execute_sql(f"CREATE TABLE f (n INT) {options(topics, topic)}")
+        with pytest.raises(HeadraceError, match="the record at offset 1 of partition 0"):
+            values(tables, "SELECT n FROM f")
+        given = options(topics, topic, bad__rows="skip")
+        tables.execute_sql(f"CREATE TABLE s (n INT) {given}")
+        assert values(tables, "SELECT n FROM s") == [(1,), (2,)]
+
+
+class TestUpsertKafka:
+    def test_the_last_row_of_a_key_counts_and_a_record_without_value_deletes(self, tables, topics):
+        topic = topics.create()
+        for key, value in ((1, "a"), (2, "b"), (1, "c"), (2, None)):
+            text = None if value is None else json.dumps({"id": key, "v": value})
+            topics.send(topic, [text], key=json.dumps({"id": key}))
+        given = upsert(topics, topic)
+        tables.execute_sql(
+            f"CREATE TABLE u (id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED) {given}"
+        )
+        assert rows(tables, "SELECT id, v FROM u") == [("+I", 1, "c")]
+
+    def test_a_count_by_key_is_kept_in_a_topic(self, tables, topics):
+        topic = topics.create()
+        given = upsert(topics, topic)
+        tables.execute_sql(
+            f"CREATE TABLE u (w STRING, n BIGINT, PRIMARY KEY (w) NOT ENFORCED) {given}"
+        )
+        tables.execute_sql(
+            "INSERT INTO u SELECT w, COUNT(*) FROM (VALUES ('a'), ('b'), ('a')) AS t(w) GROUP BY w"
+        ).wait()
+        last = {each.key(): each.value() for each in topics.read(topic)}
+        assert last == {b'{"w":"a"}': b'{"w":"a","n":2}', b'{"w":"b"}': b'{"w":"b","n":1}'}
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("columns", "changed", "message"),
+        [
+            ("n INT", {"scan_startup_mode": "group-offsets"}, "needs a group"),
+            ("n INT", {"scan_startup_mode": "sometimes"}, "one of earliest-offset"),
+            ("n INT", {"topic": ""}, "'topic' or a 'topic-pattern'"),
+            ("n INT", {"key_format": "json"}, "belong together"),
+            ("n INT", {"key_format": "json", "key_fields": "m"}, "no column of the table"),
+            ("n INT, PRIMARY KEY (n) NOT ENFORCED", {}, "has no primary key"),
+            ("n INT", {"connector": "upsert-kafka"}, "needs a primary key"),
+            ("n INT", {"scan_strtup_mode": "x"}, "scan.startup.mode"),
+            ("n INT", {"properties_bootstrap_servers": ""}, "properties.bootstrap.servers"),
+        ],
+    )
+    def test_bad_options(self, tables, topics, columns, changed, message):
+        changed = {"topic": "any", **changed}
+        topic = changed.pop("topic")
+        tables.execute_sql(f"CREATE TABLE t ({columns}) {options(topics, topic, **changed)}")
+        with pytest.raises(InvalidArgument, match=message):
+            tables.execute_sql("SELECT * FROM t")
