@@ -296,7 +296,7 @@ class HiveCatalog(Catalog):
 
 
 class JdbcCatalog(Catalog):
-    """A database's catalog, through Spark's; the same as CREATE CATALOG with the type `jdbc`."""
+    """The databases of a server and their tables, as of CREATE CATALOG with the type `jdbc`."""
 
     def __init__(
         self, catalog_name: str, default_database: str, username: str, pwd: str, base_url: str

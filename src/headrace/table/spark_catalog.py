@@ -24,6 +24,7 @@ from headrace.sql.catalog import (
     CatalogObject,
     CatalogView,
 )
+from headrace.table.jdbc_catalog import SERVED, JdbcServerCatalog
 
 _JDBC = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
 
@@ -152,12 +153,16 @@ def spark_catalog(options: Mapping[str, str]) -> Catalog:
 
 
 def jdbc_catalog(options: Mapping[str, str]) -> Catalog:
-    """CREATE CATALOG … WITH ('type' = 'jdbc', 'base-url' = 'jdbc:…', …), through Spark's."""
+    """CREATE CATALOG … WITH ('type' = 'jdbc', 'base-url' = 'jdbc:…', …); of databases that have no
+    driver here, through Spark's."""
     url = options.get("base-url")
     if url is None:
         raise InvalidArgument(
             "a catalog of type jdbc needs 'base-url'", hint="Add 'base-url' = 'jdbc:…'."
         )
+    if url.startswith(SERVED):
+        user, password = options.get("username", ""), options.get("password", "")
+        return JdbcServerCatalog(url, user, password, options)
     name = options.get("name", "headrace_jdbc")
     prefix = f"spark.sql.catalog.{name}"
     settings = {prefix: _JDBC, f"{prefix}.url": url}

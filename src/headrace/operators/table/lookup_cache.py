@@ -116,6 +116,30 @@ class FetchedTogether:
         return rows
 
 
+class FetchedInOneQuery:
+    """A lookup that can be asked for many keys at a time (`look_up_all`): the same for one that is
+    not awaited."""
+
+    def __init__(self, lookup: Any, retry: RetryOptions | None):
+        self._one = lookup if retry is None else retried(lookup, retry)
+        self._all = lookup.look_up_all
+        self._retries = retry is not None
+        self._rows: dict[Values, Sequence[Values]] = {}
+
+    def fetch(self, keys: Iterable[Values]) -> None:
+        wanted = {lookup_form(key): key for key in keys}
+        found = self._all(list(wanted.values())) if wanted else []
+        self._rows = {
+            key: tuple(rows)
+            for key, rows in zip(wanted, found, strict=True)
+            if rows or not self._retries
+        }
+
+    def __call__(self, values: Values) -> Sequence[Values]:
+        rows = self._rows.get(lookup_form(values))
+        return tuple(self._one(values)) if rows is None else rows
+
+
 class FullCache:
     """Keeps the whole table by the lookup's columns."""
 

@@ -13,6 +13,7 @@ from headrace.operators.table.hashable_rows import Values
 from headrace.operators.table.join_condition import JoinCondition
 from headrace.operators.table.keyed_changes import Row, TableOperator
 from headrace.operators.table.lookup_cache import (
+    FetchedInOneQuery,
     FetchedTogether,
     FullCacheOptions,
     Lookup,
@@ -57,9 +58,12 @@ class LookupJoinOperator(TableOperator):
         opening = getattr(self.lookup, "open", None)
         if opening is not None:
             opening()
-        self._fetched: FetchedTogether | None = None
+        self._fetched: FetchedTogether | FetchedInOneQuery | None = None
         if is_awaited(self.lookup):
             self._fetched = FetchedTogether(self.lookup, self.awaited, self.retry)
+            self._look_up = cached(self._fetched, self.cache, None, ctx.processing_time)
+        elif getattr(self.lookup, "asks_together", False):
+            self._fetched = FetchedInOneQuery(self.lookup, self.retry)
             self._look_up = cached(self._fetched, self.cache, None, ctx.processing_time)
         else:
             self._look_up = cached(self.lookup, self.cache, self.retry, ctx.processing_time)
@@ -86,7 +90,7 @@ class LookupJoinOperator(TableOperator):
     def _is_asked(self, row: Row, keys: Values) -> bool:
         return None not in keys and (self.pre_filter is None or self.pre_filter.function(row))
 
-    def _fetch(self, fetched: FetchedTogether, rows: Sequence[Row]) -> None:
+    def _fetch(self, fetched: FetchedTogether | FetchedInOneQuery, rows: Sequence[Row]) -> None:
         try:
             fetched.fetch(self._asked(rows))
         except Exception as error:

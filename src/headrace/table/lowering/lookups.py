@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.core.config import parse_duration
@@ -67,6 +67,13 @@ class ShapedLookup:
 
     def __call__(self, key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         return self._shaped(self._lookup(key))
+
+    @property
+    def asks_together(self) -> bool:
+        return bool(getattr(self._lookup, "asks_together", False))
+
+    def look_up_all(self, keys: Sequence[tuple[Any, ...]]) -> list[list[tuple[Any, ...]]]:
+        return [self._shaped(found) for found in self._lookup.look_up_all(keys)]  # type: ignore[attr-defined]
 
     def _shaped(self, found: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         rows = [(INSERT, *row) for row in found]

@@ -1,0 +1,1 @@
+"""Databases behind `jdbc:` addresses, served by Python's own drivers."""
