@@ -10,6 +10,7 @@ from headrace.core.execution_config import ExecutionConfig
 from headrace.core.keys import DEFAULT_MAX_PARALLELISM
 from headrace.core.older_options import take_over
 from headrace.core.time import Duration
+from headrace.datastream.built_in_jars import pass_over_jars
 from headrace.datastream.checkpoint_config import RETENTION, CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
@@ -268,7 +269,8 @@ class SettingsMixin:
         self.configuration.set_string("headrace.spark.pyspark.python", python_exec)
 
     def add_jars(self, *jars_path: str) -> None:
-        raise Unsupported("jars are not used", origin=calling_origin(), hint=_JAR_HINT)
+        """Passed over where headrace has the connector itself; any other jar is refused."""
+        pass_over_jars(*jars_path)
 
     def add_classpaths(self, *classpaths: str) -> None:
         raise Unsupported("class paths are not used", origin=calling_origin(), hint=_JAR_HINT)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from headrace.connectors.file_source import FileSource
 from headrace.core.config import Configuration
 from headrace.core.execution_config import ExecutionConfig
 from headrace.core.older_options import take_over
@@ -22,6 +23,7 @@ from headrace.datastream.source_stream import TimedSource
 from headrace.datastream.state_backend import backend_choice
 from headrace.datastream.stream import DataStream
 from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
+from headrace.formats.avro_records import AvroInputFormat
 from headrace.graph.nodes import Graph, SourceNode
 from headrace.jobs.client import JobClient
 from headrace.jobs.execution_result import JobExecutionResult
@@ -135,6 +137,11 @@ class StreamExecutionEnvironment(SettingsMixin):
         )  # fmt: skip
 
     def create_input(self, input_format: Any, type_info: TypeInformation | None = None) -> Any:
+        """A stream of the records of AvroInputFormat; other input formats cannot run here."""
+        if isinstance(input_format, AvroInputFormat):
+            source = FileSource.for_bulk_file_format(input_format, input_format.path).build()
+            no_time = WatermarkStrategy.no_watermarks()
+            return self.from_source(source, no_time, "Avro files", type_info)
         raise Unsupported(
             "input formats wrap JVM classes", origin=calling_origin(),
             hint="Use FileSource or a subclass of headrace.datastream.connectors.Source.",
