@@ -1,4 +1,4 @@
-"""One Spark session for the whole run, and short ways to run a job on it."""
+"""One Spark for the whole run, and short ways to run a job on it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,19 @@ from tests.conftest import IN_REAL_TIME
 
 
 @pytest.fixture(scope="session", autouse=True)
-def spark() -> Iterator[SparkSession]:
-    """The session every job of these tests runs beside: starting Spark is dear."""
-    session = get_session(slots=24 if IN_REAL_TIME else 0)
-    yield session
-    session.stop()
+def one_spark() -> Iterator[None]:
+    """Starting Spark is dear: the tests of a process share one, and end it."""
+    yield
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        running.stop()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def spark(one_spark: None) -> SparkSession:
+    """The session jobs of a file run beside. A file that ran jobs in real time may have left
+    another Spark behind than it found: one with more slots."""
+    return get_session(slots=24 if IN_REAL_TIME else 0)
 
 
 @pytest.fixture(params=["batch", "stream"])
