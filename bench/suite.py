@@ -11,6 +11,8 @@ from bench import data
 from bench.engines import Engine, Run, headrace, pyflink, run, spark
 from bench.figures import Bar, Check, Outcome, at_most, ratio
 from bench.idle import idle
+from bench.jdbc import jdbc
+from bench.kafka import kafka
 from bench.latency import latency
 from bench.measure import START_UP_RECORDS, Case, Progress, Timing, net_timings, whole_runs
 from bench.pattern_suite import match_recognize, patterns_growth
@@ -25,6 +27,7 @@ FEW_KEYS = 10_000
 ROWS_PER_BATCH = 500_000
 # Enough for a file to be read by both tasks, so that both have their worker before it counts.
 START_UP_STREAM = 100_000
+WINDOW_STREAM = 4 * MILLION
 # PyFlink's keyed state is too slow for a million records in each of three runs.
 SLOW_PEER_RECORDS = 200_000
 GIB = 2**30
@@ -285,17 +288,19 @@ def window_case(engine: Engine, script: str, records: int, keys: int = FEW_KEYS)
 
 
 def window_stream_case(engine: Engine, script: str) -> Case:
-    """The same as a stream of a directory, one file a micro-batch."""
+    """The same as a stream of a directory, one file a micro-batch; long enough that what is left
+    of starting does not matter."""
 
     def directory(records: int, keys: int) -> Path:
-        return data.readings_in_files(records, keys, SPAN_MS, ROWS_PER_BATCH)
+        span = max(SPAN_MS, SPAN_MS * records // MILLION)
+        return data.readings_in_files(records, keys, span, ROWS_PER_BATCH)
 
     return Case(
         engine=engine,
         script=script,
-        input=directory(MILLION, FEW_KEYS),
+        input=directory(WINDOW_STREAM, FEW_KEYS),
         tiny=directory(START_UP_STREAM, START_UP_KEYS),
-        records=MILLION,
+        records=WINDOW_STREAM,
         tiny_records=START_UP_STREAM,
     )
 
@@ -366,9 +371,19 @@ BENCHMARKS = (
         lambda setting: idle(setting.repeats, setting.progress),
     ),
     Benchmark(
+        "kafka",
+        "Kafka to Kafka, and reading alone against a bare consumer",
+        lambda setting: kafka(setting.repeats, setting.progress),
+    ),
+    Benchmark(
         "start_up",
         "until 25 tasks work; a stream's first result from cold",
         lambda setting: start_up(setting.repeats, setting.progress),
+    ),
+    Benchmark(
+        "jdbc",
+        "upserts into PostgreSQL against a bare executemany; a lookup join with 90 % hits",
+        lambda setting: jdbc(setting.repeats, setting.progress),
     ),
     Benchmark(
         "recovery",

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from headrace.errors import SourceUnavailable
+from headrace.testing.servers import KafkaBroker, OpenSearchServer
+
 ROOT = Path(__file__).resolve().parent.parent
 # One Spark for all tests has too few slots for real time; those that want it start their own, and
 # HEADRACE_STREAM_MODE=real-time runs any of them so.
@@ -21,6 +24,13 @@ DOOR, ROOM = Path(__file__), ROOT / "pyproject.toml"
 
 LONGEST_FIRST = (
     "test_kill_matrix.py",
+    "test_jdbc_exactly_once.py",
+    "test_kafka_kills.py",
+    "test_postgres_cdc_kills.py",
+    "test_real_time.py",
+    "test_hadoop_files.py",
+    "test_hybrid_source.py",
+    "test_elasticsearch_kills.py",
     "test_sql_cases_on_spark.py",
     "test_nexmark.py",
     "test_sql_faults.py",
@@ -60,6 +70,30 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
 def repository() -> Path:
     """The root of the checkout."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[KafkaBroker]:
+    """A Kafka broker for all tests of this process."""
+    try:
+        server = KafkaBroker()
+        server.start()
+    except SourceUnavailable as error:
+        pytest.skip(error.message)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def opensearch() -> Iterator[OpenSearchServer]:
+    """An OpenSearch server for all tests of this process; they use indices of their own."""
+    try:
+        server = OpenSearchServer()
+        server.start()
+    except SourceUnavailable as error:
+        pytest.skip(error.message)
+    yield server
+    server.stop()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -31,8 +31,9 @@ RANK = {package: depth for depth, row in enumerate(LAYERS) for package in row.sp
 
 WEB = ("aiohttp", "django", "fastapi", "flask", "litestar", "starlette", "tornado", "uvicorn")
 ONLY_HERE = {
+    "confluent_kafka": {"connectors", "testing"},
     "pyspark": {"spark", "connectors", "formats", "state"},
-    "py4j": {"spark"},
+    "py4j": {"spark", "testing"},
     "rocksdict": {"runtime"},
     "sqlglot": {"sql"},
     "typer": {"cli"},

@@ -1,6 +1,7 @@
 """The code in the documentation runs.
 
-A Python block whose fence says `python run` is executed; `python run spark` also needs Spark. The
+A Python block whose fence says `python run` is executed; `python run spark` also needs Spark, and
+`python run spark postgres` a server, whose `url`, `user` and `password` the page may use. The
 blocks of a page share their names, in order, as a reader would type them one after the other.
 """
 
@@ -13,9 +14,13 @@ from typing import Any
 
 import pytest
 
+from tests.servers.postgres import postgres  # noqa: F401
+
 ROOT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(
-    r"^```python +run(?P<spark> +spark)?\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+    r"^```python +run(?P<spark> +spark)?(?P<postgres> +postgres)?\n"
+    r"(?P<code>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
 )
 
 
@@ -26,12 +31,18 @@ class Block:
     code: str
     line: int
     needs_spark: bool
+    needs_postgres: bool = False
 
 
 def blocks(text: str) -> list[Block]:
     """The blocks of a page that are to be run."""
     return [
-        Block(found["code"], text.count("\n", 0, found.start("code")), found["spark"] is not None)
+        Block(
+            found["code"],
+            text.count("\n", 0, found.start("code")),
+            found["spark"] is not None,
+            found["postgres"] is not None,
+        )
         for found in _FENCE.finditer(text)
     ]
 
@@ -47,20 +58,24 @@ def _pages() -> list[Any]:
     return found
 
 
-def execute(path: Path) -> None:
+def execute(path: Path, **given: Any) -> None:
     """Run the blocks of a page one after the other."""
     # Functions of __main__ travel to workers by value, as those of a script do.
-    names: dict[str, Any] = {"__name__": "__main__"}
+    names: dict[str, Any] = {"__name__": "__main__", **given}
     for block in blocks(path.read_text(encoding="utf-8")):
         # The lines before it are kept empty, so that a failure names the line of the page.
         exec(compile("\n" * block.line + block.code, str(path), "exec"), names)
 
 
 @pytest.mark.parametrize("path", _pages())
-def test_page(path, tmp_path, monkeypatch):
+def test_page(path, tmp_path, monkeypatch, request):
     """Every block marked `run` runs; what it writes stays in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    execute(path)
+    given = {}
+    if any(block.needs_postgres for block in blocks(path.read_text(encoding="utf-8"))):
+        server = request.getfixturevalue("postgres")
+        given = {"url": server.url, "user": server.user, "password": server.password}
+    execute(path, **given)
 
 
 def test_failures_name_the_line_of_the_page(tmp_path):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import difflib
 
+from headrace.connectors.tables.cdc import PostgresCdcConnector
 from headrace.connectors.tables.datagen import DataGenConnector
+from headrace.connectors.tables.elasticsearch import ElasticsearchConnector
 from headrace.connectors.tables.filesystem import FileSystemConnector
+from headrace.connectors.tables.jdbc import JdbcConnector
+from headrace.connectors.tables.kafka import KafkaConnector, UpsertKafkaConnector
 from headrace.connectors.tables.sinks import BlackholeConnector, PrintConnector
 from headrace.core.table_connector import TableConnector
 from headrace.errors import InvalidArgument
@@ -15,8 +19,15 @@ _CONNECTORS: dict[str, TableConnector] = {
     for connector in (
         FileSystemConnector(),
         DataGenConnector(),
+        KafkaConnector(),
+        UpsertKafkaConnector(),
         PrintConnector(),
         BlackholeConnector(),
+        JdbcConnector(),
+        ElasticsearchConnector("elasticsearch-7"),
+        ElasticsearchConnector("opensearch"),
+        ElasticsearchConnector("opensearch-2"),
+        PostgresCdcConnector(),
     )
 }
 
