@@ -1,4 +1,4 @@
-"""Kafka to Kafka, and reading alone against a bare consumer of confluent-kafka."""
+"""Kafka to Kafka against PyFlink and Flink SQL; reading alone against a bare consumer."""
 
 from __future__ import annotations
 
@@ -6,82 +6,137 @@ import json
 import os
 import statistics
 import time
+from dataclasses import dataclass, replace
 from typing import Any
 
-from bench.engines import figures_of, headrace
-from bench.figures import Bar, Check, Outcome, at_most, ratio
+from bench.engines import figures_of, headrace, pyflink
+from bench.figures import Bar, Outcome, at_most, ratio
 from bench.measure import Progress
 
 RECORDS = int(os.environ.get("BENCH_KAFKA_RECORDS", "2000000"))
 PARTITIONS = 4
 FEW = 1000
 USERS = 10_000
-CASES = {
-    "read": ("read", "NONE"),
-    "stateless, at least once": ("stateless", "AT_LEAST_ONCE"),
-    "stateless, exactly once": ("stateless", "EXACTLY_ONCE"),
-    "keyed count, at least once": ("keyed", "AT_LEAST_ONCE"),
+BARE = "bare consumer"
+CONNECTOR = ("org.apache.flink", "flink-sql-connector-kafka", "5.0.0-2.2")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What one engine does with the records of a topic."""
+
+    what: str
+    guarantee: str = "AT_LEAST_ONCE"
+    peer: str = ""
+    """PyFlink's mode; none: headrace."""
+    records: int = RECORDS
+
+
+OURS = {
+    "headrace, read": Case("read", "NONE"),
+    "headrace, stateless": Case("stateless"),
+    "headrace, stateless, exactly once": Case("stateless", "EXACTLY_ONCE"),
+    "headrace, keyed count": Case("keyed"),
+    "headrace, SQL": Case("sql"),
+}
+# A tenth of the records: PyFlink would take minutes for all of them.
+PEERS = {
+    "PyFlink thread, stateless": Case("stateless", peer="thread", records=RECORDS // 10),
+    "PyFlink process, stateless": Case("stateless", peer="process", records=RECORDS // 10),
+    "PyFlink thread, keyed count": Case("keyed", peer="thread", records=RECORDS // 10),
+    "PyFlink process, keyed count": Case("keyed", peer="process", records=RECORDS // 10),
+    "Flink SQL": Case("sql", peer="process"),
 }
 
 
-def kafka(repeats: int, progress: Progress) -> Outcome:
+def kafka(repeats: int, with_peers: bool, progress: Progress) -> Outcome:
     """Records a second, by what is done with them; one broker for all."""
     from headrace.testing.servers import KafkaBroker
 
-    seconds: dict[str, list[float]] = {name: [] for name in ("bare consumer", *CASES)}
+    cases = {**OURS, **(PEERS if with_peers else {})}
+    jars = _connector_jars() if with_peers else ""
+    rates: dict[str, list[float]] = {name: [] for name in (BARE, *cases)}
     with KafkaBroker() as broker:
         servers = broker.bootstrap_servers
         progress(f"{RECORDS} records into Kafka")
-        _fill(servers, {"large": RECORDS, "small": FEW})
+        _fill(servers, {_topic(size) for size in (FEW, RECORDS, RECORDS // 10)})
         for turn in range(repeats):
-            progress(f"bare consumer, run {turn + 1} of {repeats}")
-            seconds["bare consumer"].append(_read_all(servers, "large"))
-            for name, (what, guarantee) in CASES.items():
+            progress(f"{BARE}, run {turn + 1} of {repeats}")
+            rates[BARE].append(RECORDS / _read_all(servers, _topic(RECORDS).name))
+            for name, case in cases.items():
                 progress(f"{name}, run {turn + 1} of {repeats}")
-                found = figures_of(
-                    headrace(stream=True, real_time=True),
-                    "jobs/kafka_job.py",
-                    *(servers, "large", "small", "output", what, guarantee),
-                )
-                seconds[name].append(found["seconds"])
-    return _judge(seconds)
+                rates[name].append(case.records / _seconds_of(case, servers, jars))
+    return _judge(rates, cases)
 
 
-def _judge(seconds: dict[str, list[float]]) -> Outcome:
-    rates = {name: RECORDS / statistics.median(found) for name, found in seconds.items()}
+def _connector_jars() -> str:
+    from headrace.testing.servers.jars import fetch_jars
+
+    return ";".join(jar.as_uri() for jar in fetch_jars(*CONNECTOR).glob("flink-sql-*.jar"))
+
+
+def _seconds_of(case: Case, servers: str, jars: str) -> float:
+    engine = headrace(stream=True, real_time=True)
+    if case.peer:
+        engine = pyflink(case.peer)
+        engine = replace(engine, variables={**engine.variables, "BENCH_JARS": jars})
+    topics = _topic(case.records).name, _topic(FEW).name, "output"
+    script = "jobs/kafka_job.py"
+    return figures_of(engine, script, servers, *topics, case.what, case.guarantee)["seconds"]
+
+
+def _judge(samples: dict[str, list[float]], cases: dict[str, Case]) -> Outcome:
+    rates = {name: statistics.median(found) for name, found in samples.items()}
     bars = tuple(
         Bar(
-            name=name if name == "bare consumer" else f"headrace, {name}",
+            name=name,
             value=rates[name],
             unit="records/s",
-            records=RECORDS,
-            spread=(RECORDS / max(found), RECORDS / min(found)),
+            records=cases[name].records if name in cases else RECORDS,
+            spread=(min(found), max(found)),
         )
-        for name, found in seconds.items()
+        for name, found in samples.items()
     )
-    once, often = rates["stateless, exactly once"], rates["stateless, at least once"]
-    checks: tuple[Check, ...] = (
-        ratio("reading alone, of a bare consumer", rates["read"] / rates["bare consumer"], 0.5),
+    often, once = rates["headrace, stateless"], rates["headrace, stateless, exactly once"]
+    checks = [
+        ratio("reading alone, of a bare consumer", rates["headrace, read"] / rates[BARE], 0.5),
         at_most("exactly once, time of at least once", often / once, 1.15),
-    )
-    return Outcome(benchmark="kafka", bars=bars, checks=checks)
+    ]
+    for what in ("stateless", "keyed count"):
+        peers = [rates[name] for name in rates if name.startswith("Py") and what in name]
+        if peers:
+            checks.append(ratio(f"{what}, PyFlink", rates[f"headrace, {what}"] / max(peers), 10))
+    if "Flink SQL" in rates:
+        checks.append(ratio("SQL, Flink SQL", rates["headrace, SQL"] / rates["Flink SQL"], 1.0))
+    return Outcome(benchmark="kafka", bars=bars, checks=tuple(checks))
 
 
-def _fill(servers: str, sizes: dict[str, int]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    name: str
+    records: int
+
+
+def _topic(records: int) -> _Topic:
+    return _Topic(f"of-{records}", records)
+
+
+def _fill(servers: str, filled: set[_Topic]) -> None:
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient, NewTopic
 
     admin = AdminClient({"bootstrap.servers": servers})
-    topics = [NewTopic(name, PARTITIONS, 1) for name in (*sizes, "output")]
+    names = ["output", *(topic.name for topic in filled)]
+    topics = [NewTopic(name, PARTITIONS, 1) for name in names]
     for created in admin.create_topics(topics).values():
         created.result()
     producer = Producer({"bootstrap.servers": servers, "linger.ms": "50"})
-    for topic, size in sizes.items():
-        for number in range(size):
+    for topic in filled:
+        for number in range(topic.records):
             value = json.dumps({"user": number % USERS, "n": number, "kind": "click"})
             while True:
                 try:
-                    producer.produce(topic, value.encode(), partition=number % PARTITIONS)
+                    producer.produce(topic.name, value.encode(), partition=number % PARTITIONS)
                     break
                 except BufferError:
                     producer.poll(0.1)

@@ -372,8 +372,8 @@ BENCHMARKS = (
     ),
     Benchmark(
         "kafka",
-        "Kafka to Kafka, and reading alone against a bare consumer",
-        lambda setting: kafka(setting.repeats, setting.progress),
+        "Kafka to Kafka against PyFlink and Flink SQL; reading alone against a bare consumer",
+        with_peers(kafka),
     ),
     Benchmark(
         "start_up",

@@ -1,16 +1,20 @@
 """Kafka to Kafka, or reading alone; prints what it took beyond a job with next to nothing to do.
 
-kafka_job.py <servers> <topic> <small topic> <output> <read | stateless | keyed> <guarantee>
+kafka_job.py <servers> <topic> <small topic> <output> <read | stateless | keyed | sql> <guarantee>
+
+    BENCH_JARS                  the jars that PyFlink needs for it
+    BENCH_EXECUTION_MODE        how PyFlink runs Python
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 import uuid
 
-from pyflink.common import SimpleStringSchema, Types, WatermarkStrategy
+from pyflink.common import Configuration, SimpleStringSchema, Types, WatermarkStrategy
 from pyflink.datastream import StreamExecutionEnvironment
 from pyflink.datastream.connectors import DeliveryGuarantee
 from pyflink.datastream.connectors.kafka import (
@@ -19,16 +23,29 @@ from pyflink.datastream.connectors.kafka import (
     KafkaSink,
     KafkaSource,
 )
+from pyflink.table import EnvironmentSettings, TableEnvironment
 
 PARALLELISM = 2
+CHECKPOINT_EVERY_MS = 1000
+COLUMNS = "`user` BIGINT, n BIGINT, kind STRING"
 
 
-def execute(topic: str) -> float:
-    """Seconds that the job takes for all that is in a topic."""
+def configuration() -> Configuration:
+    found = Configuration()
+    for name, variable in (
+        ("python.execution-mode", "BENCH_EXECUTION_MODE"),
+        ("pipeline.jars", "BENCH_JARS"),
+    ):
+        if variable in os.environ:
+            found.set_string(name, os.environ[variable])
+    return found
+
+
+def run_stream(topic: str) -> None:
     servers, output, what, guarantee = sys.argv[1], *sys.argv[4:7]
-    env = StreamExecutionEnvironment.get_execution_environment()
+    env = StreamExecutionEnvironment.get_execution_environment(configuration())
     env.set_parallelism(PARALLELISM)
-    env.enable_checkpointing(1000)
+    env.enable_checkpointing(CHECKPOINT_EVERY_MS)
     source = (
         KafkaSource.builder()
         .set_bootstrap_servers(servers)
@@ -57,12 +74,40 @@ def execute(topic: str) -> float:
         sink.set_delivery_guarantee(DeliveryGuarantee[guarantee])
         sink.set_transactional_id_prefix(f"bench-{uuid.uuid4().hex}")
         rows.map(json.dumps, Types.STRING()).sink_to(sink.build())
-    began = time.perf_counter()
     env.execute("kafka")
+
+
+def run_sql(topic: str) -> None:
+    servers, output, guarantee = sys.argv[1], sys.argv[4], sys.argv[6]
+    settings = configuration()
+    settings.set_string("parallelism.default", str(PARALLELISM))
+    settings.set_string("execution.checkpointing.interval", f"{CHECKPOINT_EVERY_MS} ms")
+    made = EnvironmentSettings.new_instance().in_streaming_mode().with_configuration(settings)
+    tables = TableEnvironment.create(made.build())
+    shared = (
+        f"'connector' = 'kafka', 'properties.bootstrap.servers' = '{servers}', 'format' = 'json'"
+    )
+    tables.execute_sql(
+        f"CREATE TABLE k1 ({COLUMNS}) WITH ({shared}, 'topic' = '{topic}', "
+        "'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset')"
+    )
+    promise = guarantee.lower().replace("_", "-")
+    tables.execute_sql(
+        f"CREATE TABLE k2 ({COLUMNS}) WITH ({shared}, 'topic' = '{output}', "
+        f"'sink.delivery-guarantee' = '{promise}', "
+        f"'sink.transactional-id-prefix' = 'bench-{uuid.uuid4().hex}')"
+    )
+    tables.execute_sql("INSERT INTO k2 SELECT `user`, n + 1, UPPER(kind) FROM k1").wait()
+
+
+def seconds_of(topic: str) -> float:
+    """Seconds that the job takes for all that is in a topic."""
+    began = time.perf_counter()
+    (run_sql if sys.argv[5] == "sql" else run_stream)(topic)
     return time.perf_counter() - began
 
 
-execute(sys.argv[3])
-start_up = execute(sys.argv[3])
-whole = execute(sys.argv[2])
+seconds_of(sys.argv[3])
+start_up = seconds_of(sys.argv[3])
+whole = seconds_of(sys.argv[2])
 print(json.dumps({"seconds": whole - start_up, "start_up": start_up}), flush=True)
