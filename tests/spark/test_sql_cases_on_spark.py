@@ -93,13 +93,22 @@ def test_result_by_key_groups(case: Case, monkeypatch: pytest.MonkeyPatch) -> No
     assert wrong is None, wrong
 
 
+KEY_BROKEN = (
+    "prog/OverWindow/over-aggregate-non-time-range-unbounded-sum-retract-mode-source-sink-primary",
+    "prog/OverWindow/over-aggregate-non-time-rows-unbounded-sum-retract-mode-source-sink-primary",
+)
+"""Cases with several rows of one primary key: which of them is the last at the sink is chance, in
+Flink as here, where two tasks give them."""
+
+
 @pytest.mark.parametrize("case", STREAMED, ids=lambda case: case["id"])
 def test_result_of_a_stream(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with a micro-batch for each row."""
     if case["id"] in FORGOTTEN:
         pytest.skip(FORGOTTEN[case["id"]])
     monkeypatch.setenv("HEADRACE_MODE", "stream")
-    wrong = sql_cases.verdict(case, changes(case, "stream", per_record=False, parallelism=2))
+    slots = 1 if case["id"].startswith(KEY_BROKEN) else 2
+    wrong = sql_cases.verdict(case, changes(case, "stream", per_record=False, parallelism=slots))
     assert wrong is None, wrong
 
 
