@@ -115,12 +115,16 @@ def _parity_table() -> Any:
 
 
 def _refuse_missing_names(module: ModuleType, pyflink_name: str) -> None:
-    """Let `from module import name` say why PyFlink's name is not there."""
+    """Let `from module import name` say why PyFlink's name is not there; what PyFlink's module
+    only imports from another one is."""
 
-    def find(name: str) -> NoReturn:
+    def find(name: str) -> Any:
         is_theirs = is_installed() and not name.startswith("_")
         status = _parity_table().status_of(pyflink_name, name) if is_theirs else None
         if status is None or status.is_done:
+            known = _parity_table().class_at(pyflink_name, name) if status else None
+            if known is not None and pyflink_name not in known.import_paths:
+                return getattr(importlib.import_module(known.module), name)
             raise AttributeError(f"module {pyflink_name!r} has no attribute {name!r}")
         from headrace.errors import MissingName
         from headrace.origin import calling_origin

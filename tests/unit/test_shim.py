@@ -42,6 +42,28 @@ def test_classes_have_one_identity():
 
 
 @pytest.mark.usefixtures("served")
+@pytest.mark.parametrize(
+    ("module", "name", "home"),
+    [
+        ("pyflink.datastream.connectors.kafka", "DeliveryGuarantee", "datastream.connectors.base"),
+        ("pyflink.datastream.connectors", "KafkaSource", "datastream.connectors.kafka"),
+        ("pyflink.datastream.data_stream", "AggregateFunction", "datastream.functions"),
+        ("pyflink.table.table_environment", "AggregateFunction", "table.udf"),
+        ("pyflink.datastream.state", "Types", "common.typeinfo"),
+    ],
+)
+def test_a_class_is_found_where_pyflink_only_imports_it(module, name, home):
+    found = getattr(importlib.import_module(module), name)
+    assert found is getattr(importlib.import_module(f"headrace.{home}"), name)
+
+
+@pytest.mark.usefixtures("served")
+def test_a_class_that_two_packages_have_is_not_guessed():
+    with pytest.raises(ImportError, match="cannot import name 'AggregateFunction'"):
+        from pyflink.common import AggregateFunction  # noqa: F401
+
+
+@pytest.mark.usefixtures("served")
 def test_the_version_is_that_of_the_names():
     """Scripts that ask for PyFlink's version get the release whose names are served."""
     version = importlib.import_module("pyflink.version")

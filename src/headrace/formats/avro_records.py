@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from headrace.core import logical_types as lt
 from headrace.core.bulk_writing import BulkWriter, BulkWriterFactory
 from headrace.core.coercion import row_parts
+from headrace.core.rows import Row
 from headrace.core.serialization import DeserializationSchema, SerializationSchema
 from headrace.core.stream_types import stream_row_type
 from headrace.core.table_values import IN_STREAMS, row_maker
@@ -207,7 +208,7 @@ def _record(value: Any, type: lt.LogicalType) -> Any:
         return None
     match type:
         case lt.RowType(names=names, types=types):
-            _, values = row_parts(names, value)
+            values = _values_of(value, names)
             if len(values) != len(names):
                 raise BadMessage(f"it has {len(values)} fields, not {len(names)}")
             parts = zip(names, values, types, strict=True)
@@ -220,6 +221,13 @@ def _record(value: Any, type: lt.LogicalType) -> Any:
             # Without a zone a moment is of UTC, not of wherever the program runs.
             return value if value.tzinfo else value.replace(tzinfo=_UTC)
     return value
+
+
+def _values_of(value: Any, names: tuple[str, ...]) -> Sequence[Any]:
+    """The values for a record's fields: by name, or by place where a row has other names."""
+    if isinstance(value, Row) and value._names and set(value._names) != set(names):
+        return value._values
+    return row_parts(names, value)[1]
 
 
 _PLAIN: dict[str, lt.LogicalType] = {

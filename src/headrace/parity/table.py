@@ -97,8 +97,20 @@ class ParityTable:
         found = self._by_path.get((module, name))
         if found is None and "." in name:
             outer = self._by_path.get((module, name.partition(".")[0]))
-            found = self._by_path.get((outer.module, name)) if outer else None
-        return found
+            return self._by_path.get((outer.module, name)) if outer else None
+        return found or self._class_imported_by(module, name)
+
+    def _class_imported_by(self, module: str, name: str) -> ApiClass | None:
+        """PyFlink's modules import each other's classes, or had them once: scripts find them there.
+
+        The only one that is meant, of those in the same package if there are some.
+        """
+        if not self.is_module(module):
+            return None
+        served = [known for known in self.classes_named(name) if known.status.is_done]
+        package = module.split(".")[:2]
+        near = [known for known in served if known.module.split(".")[:2] == package] or served
+        return near[0] if len(near) == 1 else None
 
     def status_of(self, module: str, name: str) -> Status | None:
         """The status of a class or function by import path; None for a name not listed."""

@@ -61,6 +61,18 @@ def test_rows_survive_a_bare_record_that_fastavro_reads():
     assert record["at"].replace(tzinfo=None) == AT
 
 
+def test_rows_with_other_names_are_written_by_place():
+    """As Flink does: a type without names of its own has f0, f1 and so on."""
+    schema = """{"type": "record", "name": "word", "fields": [
+        {"name": "id", "type": "int"}, {"name": "name", "type": "string"}]}"""
+    writing = AvroRowSerializationSchema(avro_schema_string=schema)
+    reading = AvroRowDeserializationSchema(avro_schema_string=schema)
+    for row in (Row(f0=1, f1="hi"), Row(1, "hi"), Row(name="hi", id=1), (1, "hi")):
+        assert reading.deserialize(writing.serialize(row)) == Row(id=1, name="hi")
+    with pytest.raises(TypeMismatch, match="it has 3 fields, not 2"):
+        writing.serialize(Row(f0=1, f1="hi", f2=None))
+
+
 def test_what_is_no_record_is_said():
     writing = AvroRowSerializationSchema(avro_schema_string=SCHEMA)
     with pytest.raises(TypeMismatch, match="no record of the Avro schema"):
