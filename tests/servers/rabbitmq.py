@@ -32,9 +32,14 @@ def _program() -> Path | None:
     return found if found.exists() else None
 
 
-def config_of(port: int, **options: Any) -> RMQConnectionConfig:
+def config_of(port: int, /, **options: Any) -> RMQConnectionConfig:
     """What a program connects with; `options`: what else is set, or otherwise."""
-    usual = {"host": "127.0.0.1", "port": port, "user_name": USER, "password": PASSWORD}
+    usual: dict[str, Any] = {
+        "host": "127.0.0.1",
+        "port": port,
+        "user_name": USER,
+        "password": PASSWORD,
+    }
     builder = RMQConnectionConfig.Builder()
     for name, value in {**usual, **options}.items():
         getattr(builder, f"set_{name}")(value)
