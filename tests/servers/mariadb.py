@@ -11,7 +11,8 @@ from typing import Any
 import pymysql
 import pytest
 
-from tests.servers.packages import as_user, free_port, require, server_folder, server_user, wait_for
+from headrace.testing.servers.ports import free_ports
+from tests.servers.packages import as_user, require, server_folder, server_user, wait_for
 
 USER, PASSWORD = "river", "s3cret water"
 _SETTINGS = {
@@ -44,7 +45,7 @@ class MariaDB:
         self._program = require(_program, "mariadb-server")
         self._owner = server_user("mysql")
         self.folder = server_folder(self._owner)
-        self.port = free_port()
+        (self.port,) = free_ports(1)
         self._process: subprocess.Popen[bytes] | None = None
         installer = shutil.which("mariadb-install-db") or "/usr/bin/mariadb-install-db"
         done = subprocess.run(

@@ -7,7 +7,6 @@ import getpass
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -74,13 +73,6 @@ def server_folder(user: str) -> Path:
     if os.geteuid() == 0:
         shutil.chown(folder, user)
     return folder
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def as_user(user: str) -> str | None:

@@ -13,7 +13,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.servers.packages import as_user, free_port, require, server_folder, server_user, wait_for
+from headrace.testing.servers.ports import free_ports
+from tests.servers.packages import as_user, require, server_folder, server_user, wait_for
 
 USER, PASSWORD = "river", "s3cret water"
 _SETTINGS = {
@@ -45,7 +46,7 @@ class Postgres:
         self._programs = require(_program, "postgresql")
         self._owner = server_user("postgres")
         self.folder = server_folder(self._owner)
-        self.port = free_port()
+        (self.port,) = free_ports(1)
         self._process: subprocess.Popen[bytes] | None = None
         secret = self.folder / "secret"
         secret.write_text(PASSWORD)

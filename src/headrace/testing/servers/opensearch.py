@@ -85,8 +85,9 @@ class OpenSearchServer(Server):
             _start_node(gateway, self._all_settings())
             self.request("GET", "/_cluster/health?wait_for_status=yellow&timeout=30s")
         except (Py4JError, OSError) as error:
+            said = str(error)[:2000]  # asks the process
             self.stop()
-            raise JobFailed(f"OpenSearch did not start: {str(error)[:2000]}") from None
+            raise JobFailed(f"OpenSearch did not start: {said}") from None
         finally:
             gateway.close()
 
