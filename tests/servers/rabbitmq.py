@@ -15,7 +15,8 @@ import pika
 import pytest
 
 from headrace.datastream.connectors.rabbitmq import RMQConnectionConfig
-from tests.servers.packages import as_user, free_port, require, server_folder, server_user, wait_for
+from headrace.testing.servers.ports import free_ports
+from tests.servers.packages import as_user, require, server_folder, server_user, wait_for
 
 USER, PASSWORD = "river", "s3cret-water"
 _SETTINGS = f"""
@@ -55,7 +56,7 @@ class RabbitMQ:
         self._program = require(_program, "rabbitmq-server")
         self._owner = server_user("rabbitmq")
         self.folder = server_folder(self._owner)
-        self.port, self._names_port, self._nodes_port = free_port(), free_port(), free_port()
+        self.port, self._names_port, self._nodes_port = free_ports(3)
         self._process: subprocess.Popen[bytes] | None = None
         for name, text in (("settings.conf", _SETTINGS), ("plugins", "[].\n")):
             (self.folder / name).write_text(text)
