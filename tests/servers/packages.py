@@ -80,9 +80,14 @@ def as_user(user: str) -> str | None:
     return user if os.geteuid() == 0 else None
 
 
-def wait_for(answers: Callable[[], object], process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for(
+    answers: Callable[[], object],
+    process: subprocess.Popen[bytes],
+    log: Path,
+    seconds: float = 120,
+) -> None:
     """Until a server answers; `answers` raises while it does not."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + seconds
     while True:
         try:
             answers()

@@ -49,6 +49,9 @@ CDC_STEPS = ("cdc-table", "cdc-confirm.before", "cdc-confirm.after")
 """Of a reader that has fetched rows of a table, and of a driver that lets a database forget what
 checkpoints have; numbered by how often each has happened in its process."""
 
+RABBITMQ_STEPS = ("rabbitmq-ack.before", "rabbitmq-ack.after")
+"""Of a reader that lets the server forget what a checkpoint has; numbered in the same way."""
+
 
 def _nothing(step: str, batch_id: int) -> None:
     """Go on."""

@@ -159,6 +159,14 @@ class LiveReader(ABC, Generic[T]):
         It must not wait. None: the split has come to its end.
         """
 
+    acknowledges = False
+    """Whether `acknowledge` does something. Then a position that went on is news without records,
+    too."""
+
+    def acknowledge(self, split: Split, position: Any) -> None:
+        """Everything up to this position, which this reader has given, is durable, or was handed
+        on by a job that takes no checkpoints. Called between two polls; must not wait long."""
+
     def close(self) -> None:
         """Release what the reader holds."""
 

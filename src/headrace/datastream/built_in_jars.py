@@ -17,6 +17,7 @@ _PLACES = (
         r"flink-(sql-)?connector-jdbc|postgresql-|mysql-connector|mariadb-java",
         "pip install 'headrace[jdbc]'",
     ),
+    (r"flink-(sql-)?connector-rabbitmq|amqp-client", "pip install 'headrace[rabbitmq]'"),
     (r"flink-(sql-)?avro", "pip install 'headrace[avro]'"),
     (r"flink-(sql-)?protobuf", "pip install 'headrace[protobuf]'"),
     (r"flink-(sql-)?(json|csv|parquet|cep|connector-(files|datagen))", "it is part of headrace"),

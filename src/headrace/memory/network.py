@@ -214,8 +214,8 @@ class _Member:
             self._network.send(self._id, rows)
         elif isinstance(message, Room):
             self._network.send(self._id, self._task.make_room(message))
-        elif isinstance(message, Completed) and not self._task.ended:
-            self._task.level.complete(message.checkpoint)
+        elif isinstance(message, Completed):
+            self._task.complete(message.checkpoint)
         elif self._splits is not None:
             self._is_dry = False
             if isinstance(message, Assign):

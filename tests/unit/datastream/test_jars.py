@@ -13,6 +13,7 @@ BUILT_IN = {
     "flink-sql-connector-kafka-4.0.1-2.0.jar": "headrace[kafka]",
     "flink-connector-jdbc-3.3.0-1.20.jar": "headrace[jdbc]",
     "postgresql-42.7.4.jar": "headrace[jdbc]",
+    "flink-sql-connector-rabbitmq-3.0.1-1.17.jar": "headrace[rabbitmq]",
     "flink-sql-avro-2.3.0.jar": "headrace[avro]",
     "flink-sql-protobuf-2.3.0.jar": "headrace[protobuf]",
     "flink-json-2.3.0.jar": "part of headrace",

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import repeat
 
+from headrace.connectors.pauses import FIRST_S, growing_pauses, pauses_for
+
 __all__ = ["Backoff", "FlushBackoffType"]
 
-_FIRST_S, _LONGEST_S, _IN_ALL_S = 0.1, 5.0, 60.0
+_IN_ALL_S = 60.0
 
 
 class FlushBackoffType(Enum):
@@ -34,7 +36,7 @@ class Backoff:
         """Seconds to wait before each further try."""
         delay_s = self.delay_ms / 1000
         if self.forever:
-            return _growing(delay_s or _FIRST_S)
+            return growing_pauses(delay_s or FIRST_S)
         match self.kind:
             case FlushBackoffType.NONE:
                 return iter(())
@@ -43,19 +45,4 @@ class Backoff:
             case FlushBackoffType.EXPONENTIAL:
                 return (delay_s * 2**tried for tried in range(self.max_retries))
             case None:
-                return _for_a_while()
-
-
-def _growing(pause: float) -> Iterator[float]:
-    while True:
-        yield pause
-        pause = min(2 * pause, _LONGEST_S)
-
-
-def _for_a_while() -> Iterator[float]:
-    waited = 0.0
-    for pause in _growing(_FIRST_S):
-        if waited + pause > _IN_ALL_S:
-            return
-        waited += pause
-        yield pause
+                return pauses_for(_IN_ALL_S)

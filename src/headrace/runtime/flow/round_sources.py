@@ -247,7 +247,8 @@ class LiveRounds(RoundSource):
                 else:
                     self._held[id] += found[0]
                     self._read_upto[id] = found[1]
-        return not self._announced or self._ended or any(self._held.values())
+        has_gone_on = self._reader.acknowledges and self._read_upto != self._handed_over
+        return not self._announced or self._ended or has_gone_on or any(self._held.values())
 
     def hand_over(self, limit: int | None, waiting: Collection[str]) -> dict[TaskId, Portion]:
         self._announced = True
@@ -262,6 +263,9 @@ class LiveRounds(RoundSource):
 
     def checkpoint_completed(self, positions: Positions) -> None:
         self._enumerator.checkpoint_completed({id: at for id, (_, at) in positions.items()})
+        for id, (_, at) in positions.items():
+            if id in self._splits:
+                self._reader.acknowledge(self._splits[id], at)
 
     def close(self) -> None:
         self._reader.close()

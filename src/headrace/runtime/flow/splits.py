@@ -64,8 +64,11 @@ class Splits:
     """Reads the splits of one source that were given to this task: in turns, or one after the other
     where they end."""
 
-    def __init__(self, source: Source[Any], origin: object | None = None):
-        """`origin`: the line of the program that made the source."""
+    def __init__(
+        self, source: Source[Any], origin: object | None = None, *, checkpoints: bool = True
+    ):
+        """`origin`: the line of the program that made the source; `checkpoints`: whether there will
+        be any."""
         self._source = source
         self._origin = origin
         self.in_steps = source.in_steps
@@ -77,6 +80,9 @@ class Splits:
         self._going_on: deque[_Reading] = deque()
         """Those that are not at their end, in the order of their turns."""
         self._waiting: frozenset[str] = frozenset()
+        self._checkpoints = checkpoints
+        self._not_durable: dict[int, Positions] = {}
+        """By checkpoint: where a reader that acknowledges was."""
         self._told = False
         self._read_any = False
         self._complete = False
@@ -152,6 +158,21 @@ class Splits:
         return {id: (reading.split.info, self._position(reading))
                 for id, reading in self._readings.items()}  # fmt: skip
 
+    def take_positions(self, checkpoint: int) -> Positions:
+        """The positions of a checkpoint that is under way."""
+        found = self.positions()
+        if isinstance(self._reader, LiveReader) and self._reader.acknowledges:
+            self._not_durable[checkpoint] = found
+        return found
+
+    def checkpoint_completed(self, checkpoint: int) -> None:
+        """All that was read before its barrier is durable."""
+        durable = sorted(number for number in self._not_durable if number <= checkpoint)
+        positions = [self._not_durable.pop(number) for number in durable]
+        for id, (_, at) in positions[-1].items() if positions else ():
+            assert isinstance(self._reader, LiveReader)
+            self._reader.acknowledge(self._readings[id].split, at)
+
     def reach(self) -> dict[str, SplitReach]:
         """How far each split has come that is not at its end."""
         if isinstance(self._reader, LiveReader):
@@ -225,6 +246,8 @@ class Splits:
         return batch
 
     def _poll(self, reader: LiveReader[Any], reading: _Reading) -> Batch | None:
+        if reader.acknowledges and not self._checkpoints:
+            reader.acknowledge(reading.split, reading.at)  # nobody will say so later
         found = reader.poll(reading.split, reading.at)
         if found is None:
             reading.ended = True

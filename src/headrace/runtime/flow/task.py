@@ -412,6 +412,13 @@ class FlowTask:
         else:
             self._finish_overtaken(overtaken)
 
+    def complete(self, number: int) -> None:
+        """A checkpoint is durable: operators may hear of it, and so may who gave the records."""
+        if not self.ended:
+            self.level.complete(number)
+        if self._splits is not None:
+            self._splits.checkpoint_completed(number)
+
     def _make_snapshots(self, whole: bool) -> Snapshots:
         begin, settings = self._begin, self.level.plan.settings
         return Snapshots(
@@ -463,7 +470,7 @@ class FlowTask:
         wake_at = None if self._round is None or self.ended else self.level.next_wake()
         if self._snapshots is None:
             none = {"union": False, "bytes": 0, "operators": {}}
-            positions = {} if self._splits is None else self._splits.positions()
+            positions = {} if self._splits is None else self._splits.take_positions(number)
             return TaskPart(None, positions, items, wake_at), [], none
         self.files, written, figures = self._snapshots.take(number)
         return TaskPart(self.files, items=items, wake_at=wake_at), written, figures

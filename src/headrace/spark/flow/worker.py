@@ -143,7 +143,7 @@ def read_sources(plan: FlowPlan) -> ArrowFunction:
             source = level.plan.vertices[vertex]
             at_work.reporting.speaks_of(source.name, source.uid)
             assert isinstance(source.source, SplitSpec)
-            splits = Splits(source.source.source, source.origin)
+            splits = Splits(source.source.source, source.origin, checkpoints=plan.checkpoints)
             splits.on_end(lambda split: at_work.link.send(SplitEnded(id, split)))
             splits.on_taken(lambda split: at_work.link.send(TookPiece(id)))
             level.time.awaits_splits = lambda: splits.are_unknown
@@ -223,8 +223,8 @@ def _obey(order: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[R
             splits.complete()
         case Drain():
             splits.drain()
-        case Completed(checkpoint=number) if not task.ended:
-            task.level.complete(number)
+        case Completed(checkpoint=number):
+            task.complete(number)
 
 
 def run_level(plan: FlowPlan, level_number: int) -> ArrowFunction:
@@ -254,8 +254,8 @@ def _flow(at_work: _AtWork, task: FlowTask) -> Iterator[Row]:
                 yield from task.arrive(message)
             elif isinstance(message, Room):
                 yield from task.make_room(message)
-            elif isinstance(message, Completed) and not task.ended:
-                task.level.complete(message.checkpoint)
+            elif isinstance(message, Completed):
+                task.complete(message.checkpoint)
             message = at_work.next_message()
         if _may_work(task, waker):
             yield from task.work()
