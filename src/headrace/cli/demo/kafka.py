@@ -251,13 +251,9 @@ def _show_and_count(console: Console, run: _Run) -> bool:
             run.start()
         with _alerts_reader(run.servers) as reader:
             if console.is_terminal:
-                with single_keys(), Live(console=console, refresh_per_second=4) as live:
-                    for _ in _watch(run, reader):
-                        live.update(run.screen())
+                _show_live(console, run, reader)
             else:
-                for topic, result in _watch(run, reader):
-                    if topic == ALERTS:
-                        console.out(alert_line(tuple(result.values())), highlight=False)
+                _print_plainly(console, run, reader)
         with console.status("No more payments; the job judges the rest …"):
             run.finish()
             proof = prove(run.topics, run.kills, run.restarts)
@@ -266,6 +262,18 @@ def _show_and_count(console: Console, run: _Run) -> bool:
     console.print(proof.page())
     console.print(proof.summary(), style="bold green" if proof.holds else "bold red")
     return proof.holds
+
+
+def _show_live(console: Console, run: _Run, reader: Any) -> None:
+    with single_keys(), Live(console=console, refresh_per_second=4) as live:
+        for _ in _watch(run, reader):
+            live.update(run.screen())
+
+
+def _print_plainly(console: Console, run: _Run, reader: Any) -> None:
+    for topic, result in _watch(run, reader):
+        if topic == ALERTS:
+            console.out(alert_line(tuple(result.values())), highlight=False)
 
 
 def _watch(run: _Run, reader: Any) -> Iterator[tuple[str, dict[str, Any]]]:
