@@ -14,6 +14,7 @@ import pytest
 from headrace.errors import SourceUnavailable
 from headrace.testing.servers.jars import fetch_jars
 from headrace.testing.servers.kafka import VERSION
+from tests.spark.conftest import wait_until
 
 
 def test_the_demo_shows_alerts_and_ends_quietly() -> None:
@@ -53,7 +54,8 @@ def test_on_kafka_a_killed_worker_is_not_seen_in_the_topics(tmp_path: Path) -> N
     assert "lost: 0; doubled: 0" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
     assert not list(tmp_path.glob("headrace-demo-*"))
-    assert not [each for each in psutil.process_iter() if str(tmp_path) in _command(each)]
+    # Spark's JVM ends by itself when the program is gone.
+    wait_until(lambda: not any(str(tmp_path) in _command(each) for each in psutil.process_iter()))
 
 
 def _command(process: psutil.Process) -> str:
