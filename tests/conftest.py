@@ -31,6 +31,7 @@ LONGEST_FIRST = (
     "test_hadoop_files.py",
     "test_hybrid_source.py",
     "test_elasticsearch_kills.py",
+    "test_kafka_disk_full.py",
     "test_sql_cases_on_spark.py",
     "test_nexmark.py",
     "test_sql_faults.py",

@@ -17,8 +17,8 @@ from headrace.datastream.connectors.hybrid_source import HybridSource
 from headrace.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.testing.servers import KafkaBroker
+from headrace.testing.servers.kafka_topics import Topics
 from tests.spark.kafka_kill_jobs import begin, expected
-from tests.spark.kafka_topics import Topics
 
 NO_TIME = WatermarkStrategy.no_watermarks()
 MODES = [

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from headrace.core.crash_points import KAFKA_STEPS
+from headrace.core.crash_points import KAFKA_STEPS, STEPS
 from headrace.testing.servers import KafkaBroker
+from headrace.testing.servers.kafka_topics import Topics
 from tests.spark.conftest import wait_until
 from tests.spark.kafka_kill_jobs import begin, expected
-from tests.spark.kafka_topics import Topics
 
+FULL = os.environ.get("HEADRACE_KILL_MATRIX") == "full"
 RECORDS = 1200
 MICRO_BATCH = {"HEADRACE_STREAM_MODE": "micro-batch"}
 REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time", "KAFKA_JOBS_SLOW": "0.006"}
@@ -84,6 +85,8 @@ def last_number(folder: Path) -> int:
 def test_killed_in_micro_batches(job: Job) -> None:
     job.die_at("sink-pre-commit.after@2", **MICRO_BATCH)
     job.die_at(f"metadata.after@{last_number(job.folder) + 1}", **MICRO_BATCH)
+    # It finds a checkpoint that was not committed, and dies while it writes that anew.
+    job.die_at(f"kafka-anew.before@{last_number(job.folder)}", **MICRO_BATCH)
     job.die_at(f"kafka-commit.after@{last_number(job.folder) + 1}", **MICRO_BATCH)
     job.die_at(f"sink-commit.after@{last_number(job.folder) + 1}", **MICRO_BATCH)
     job.finish(**MICRO_BATCH)
@@ -175,4 +178,16 @@ def test_a_broker_that_is_away_for_a_while(
 
 def test_every_step_has_its_point() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
-    assert [step for step in KAFKA_STEPS if f"{step}@" not in source] == ["kafka-anew.before"]
+    assert not [step for step in KAFKA_STEPS if f"{step}@" not in source]
+
+
+@pytest.mark.skipif(not FULL, reason="HEADRACE_KILL_MATRIX=full runs every step by itself")
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("number", [1, 3, 5])
+@pytest.mark.parametrize("step", [*(s for s in STEPS if s != "barrier-overtakes"), *KAFKA_STEPS])
+def test_one_kill(job: Job, step: str, number: int) -> None:
+    """Each step that a checkpoint comes by on its way from Kafka to Kafka."""
+    if step.startswith("kafka-anew"):
+        job.die_at(f"metadata.after@{number}", **MICRO_BATCH)
+    job.die_at(f"{step}@{number}", **MICRO_BATCH)
+    job.finish(**MICRO_BATCH)

@@ -9,22 +9,25 @@ from typing import Any
 
 import pytest
 
-from headrace.common import SimpleStringSchema, Types
+from headrace.common import SimpleStringSchema, Types, WatermarkStrategy
 from headrace.connectors.kafka.committer import TransactionCommitter
 from headrace.connectors.kafka.transactions import MEMBERS, Prepared
 from headrace.core.operator import TaskInfo
 from headrace.core.sink import SinkWriter
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import DeliveryGuarantee
 from headrace.datastream.connectors.kafka import (
     KafkaProducerRecord,
     KafkaRecordSerializationSchema,
     KafkaSink,
     KafkaSinkBuilder,
+    KafkaSource,
     KafkaTopicSelector,
 )
 from headrace.errors import HeadraceError, InvalidArgument, JobFailed, SourceUnavailable
 from headrace.testing.servers import KafkaBroker
-from tests.spark.kafka_topics import Topics
+from headrace.testing.servers.kafka_topics import Topics
+from tests.spark.conftest import wait_until
 
 TEXT = SimpleStringSchema()
 ONCE = DeliveryGuarantee.EXACTLY_ONCE
@@ -226,6 +229,15 @@ class TestTransactions:
         assert not kept_files(tmp_path)
 
 
+def write_one(sink: KafkaSink) -> None:
+    """What a driver and a worker do first."""
+    task = TaskInfo("sink", "sink", output_id="out")
+    committer = sink.create_committer()
+    if committer is not None:
+        committer.open(task)
+    sink.create_writer(task).write("a", None)
+
+
 class TestErrors:
     @pytest.mark.parametrize("guarantee", [ONCE, DeliveryGuarantee.AT_LEAST_ONCE])
     def test_an_unknown_topic(self, env, topics, guarantee):
@@ -234,6 +246,50 @@ class TestErrors:
         )
         with pytest.raises(HeadraceError, match="has no topic 'no-such-topic'"):
             env.execute("nowhere")
+
+    @pytest.mark.parametrize("guarantee", [ONCE, DeliveryGuarantee.AT_LEAST_ONCE])
+    @pytest.mark.parametrize("kind", ["wrong password", "no TLS there"])
+    def test_a_broker_that_does_not_let_it_in(self, topics, broker, guarantee, kind):
+        builder = writing(topics, "any", guarantee).set_property("default.api.timeout.ms", "3000")
+        if kind == "wrong password":
+            builder.set_bootstrap_servers(broker.sasl_servers)
+            builder.set_property("security.protocol", "SASL_PLAINTEXT")
+            builder.set_property("sasl.mechanism", "PLAIN")
+            builder.set_property("sasl.username", "headrace")
+            builder.set_property("sasl.password", "not-it-at-all")
+        else:
+            builder.set_property("security.protocol", "SSL")
+        sink = builder.build()
+        said = "refuses the login" if kind == "wrong password" else "does security.protocol fit"
+        with pytest.raises(SourceUnavailable) as failure:
+            write_one(sink)
+        assert said in str(failure.value)
+        assert "not-it-at-all" not in str(failure.value)
+
+    def test_a_second_job_with_the_same_prefix_ends_the_first(self, topics):
+        """Nothing of the first is doubled, and it says why it ends."""
+        first, second = topics.create(), topics.create()
+        sink = writing(topics, second).set_transactional_id_prefix("both")
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.enable_checkpointing(100)
+        env.configuration.set_string("restart-strategy.type", "none")
+        source = KafkaSource.builder().set_bootstrap_servers(topics.servers).set_topics(first)
+        source.set_value_only_deserializer(TEXT)
+        read = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "in")
+        read.sink_to(sink.build())
+        topics.send(first, ["a"])
+        job = env.execute_async("the first")
+        wait_until(lambda: topics.values(second) == ["a"])
+        other = StreamExecutionEnvironment.get_execution_environment()
+        other.from_collection(["b"], Types.STRING()).sink_to(sink.build())
+        other.execute("the second")
+        topics.send(first, ["c"])
+        with pytest.raises(JobFailed) as ended:
+            job.get_job_execution_result().result(timeout=120)
+        said = "another job has begun to write with the transactional id prefix 'both'"
+        assert said in str(ended.value)
+        assert "prefix of its own" in str(ended.value)
+        assert sorted(topics.values(second)) == ["a", "b"]
 
     def test_no_broker(self, env, topics):
         builder = writing(topics, "any").set_bootstrap_servers("127.0.0.1:1")

@@ -21,7 +21,7 @@ from headrace.datastream.connectors.kafka import (
 from headrace.datastream.formats.json import JsonRowDeserializationSchema
 from headrace.errors import HeadraceError, InvalidArgument, SourceUnavailable, Unsupported
 from headrace.testing.servers import KafkaBroker
-from tests.spark.kafka_topics import Topics
+from headrace.testing.servers.kafka_topics import Topics
 
 NO_TIME = WatermarkStrategy.no_watermarks()
 LATEST = KafkaOffsetsInitializer.latest()
@@ -238,6 +238,22 @@ class TestErrors:
         with pytest.raises(SourceUnavailable, match="refuses the login") as failure:
             starts(builder)
         assert "not-it-at-all" not in str(failure.value)
+
+    def test_a_login_at_a_port_that_wants_none(self, topics):
+        builder = bounded(topics, "any").set_properties(
+            {
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "PLAIN",
+                "sasl.username": "headrace",
+                "sasl.password": "not-for-everybody",
+                "default.api.timeout.ms": "3000",
+            }
+        )
+        with pytest.raises(SourceUnavailable) as failure:
+            starts(builder)
+        assert topics.servers in str(failure.value)
+        assert "security.protocol" in str(failure.value)
+        assert "not-for-everybody" not in str(failure.value)
 
     def test_tls_at_a_port_that_speaks_none(self, topics):
         builder = bounded(topics, "any").set_property("security.protocol", "SSL")

@@ -10,7 +10,8 @@ import pytest
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.table import EnvironmentSettings, TableEnvironment
 from headrace.testing.servers import KafkaBroker
-from tests.spark.kafka_topics import Topics
+from headrace.testing.servers.kafka_topics import Topics
+from tests.unit.formats.registry_server import Registry
 
 
 @pytest.fixture(scope="module")
@@ -163,8 +164,71 @@ class TestUpsertKafka:
         last = {each.key(): each.value() for each in topics.read(topic)}
         assert last == {b'{"w":"a"}': b'{"w":"a","n":2}', b'{"w":"b"}': b'{"w":"b","n":1}'}
 
+    def test_orders_are_joined_with_the_rate_of_their_time(self, tables, topics):
+        """A record without a value takes the last version away, as in Flink from its begin on."""
+        rates, orders = topics.create(), topics.create()
+        for moment, currency, rate in (
+            *((1000, "A", 1), (1000, "B", 10), (2500, "B", 20), (3000, "A", 2), (4000, "B", None)),
+            *((6000, "C", 5), (6500, "B", 30), (9000, "D", 0)),  # D only says what time it is
+        ):
+            text = None if rate is None else json.dumps({"currency": currency, "rate": rate})
+            key = json.dumps({"currency": currency})
+            topics.send(rates, [text], key=key, timestamp=moment)
+        placed = ((1, "A", 2000), (2, "B", 2000), (3, "A", 3500), (4, "B", 5000), (5, "C", 5000))
+        for id, currency, moment in (*placed, (6, "A", 7000), (7, "C", 7000), (8, "B", 7000)):
+            order = json.dumps({"id": id, "currency": currency})
+            topics.send(orders, [order], timestamp=moment)
+        tables.execute_sql(
+            f"""CREATE TABLE rates (
+                currency STRING, rate INT, since TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+                WATERMARK FOR since AS since, PRIMARY KEY (currency) NOT ENFORCED
+            ) {upsert(topics, rates)}"""
+        )
+        tables.execute_sql(
+            f"""CREATE TABLE orders (
+                id INT, currency STRING, placed TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+                WATERMARK FOR placed AS placed
+            ) {options(topics, orders)}"""
+        )
+        found = values(
+            tables,
+            """SELECT o.id, r.rate FROM orders AS o
+            LEFT JOIN rates FOR SYSTEM_TIME AS OF o.placed AS r ON o.currency = r.currency""",
+        )
+        assert found == [(1, 1), (2, 10), (3, 2), (4, None), (5, None), (6, 2), (7, 5), (8, 30)]
+
+
+class TestSchemaRegistry:
+    def test_records_of_changed_schemas_are_read_until_one_does_not_fit(self, tables, topics):
+        topic = topics.create()
+        with Registry() as registry:
+            for fields in (
+                {"id": "long", "name": "string"},
+                {"extra": "int", "name": "string", "id": "int"},
+                {"id": "string", "name": "string"},
+            ):
+                listed = [{"name": name, "type": type} for name, type in fields.items()]
+                schema = {"type": "record", "name": "any", "fields": listed}
+                registry.schemas.append(json.dumps(schema))
+            given = options(
+                topics, topic, format="avro-confluent", avro__confluent_url=registry.url
+            )
+            tables.execute_sql(f"CREATE TABLE t (id BIGINT, name STRING) {given}")
+            marks = [b"\x00" + number.to_bytes(4, "big") for number in (1, 2, 3)]
+            topics.send(topic, [marks[0] + b"\x02\x02a", marks[1] + b"\x0a\x02b\x04"])
+            assert values(tables, "SELECT * FROM t") == [(1, "a"), (2, "b")]
+            topics.send(topic, [marks[2] + b"\x02c\x02c"])
+            with pytest.raises(HeadraceError, match="the record at offset 2 of partition 0") as bad:
+                values(tables, "SELECT * FROM t")
+            assert "schema" in str(bad.value)
+
 
 class TestErrors:
+    def test_an_unknown_topic(self, tables, topics):
+        tables.execute_sql(f"CREATE TABLE t (n INT) {options(topics, 'no-such-topic')}")
+        with pytest.raises(InvalidArgument, match="has no topic 'no-such-topic'"):
+            values(tables, "SELECT * FROM t")
+
     @pytest.mark.parametrize(
         ("columns", "changed", "message"),
         [

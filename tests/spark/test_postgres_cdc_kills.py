@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from headrace.testing.servers import KafkaBroker
+from headrace.testing.servers.kafka_topics import Topics
 from tests.servers.postgres import Postgres, postgres  # noqa: F401
 from tests.spark.cdc_jobs import begin
 from tests.spark.conftest import wait_until
-from tests.spark.kafka_topics import Topics
 from tests.spark.test_kafka_kills import last_number
 from tests.spark.test_kill_matrix import _send
 

@@ -224,6 +224,11 @@ class Operator(ABC):
         return None
 
     @property
+    def claims(self) -> tuple[str, ...]:
+        """What it uses outside that no other operator of the job may use, each in words."""
+        return ()
+
+    @property
     def checkpointed(self) -> bool:
         """Whether it keeps operator state, which only a slot can make durable."""
         return False

@@ -88,6 +88,11 @@ class Sink(ABC, Generic[T]):
         """The sink for a stream of that type; most sinks do not care."""
         return self
 
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """What it uses outside that no other sink of the job may use, each in words."""
+        return ()
+
     def create_committer(self) -> Committer[Any] | None:
         """Called beside the driver; None when writing is already visible."""
         return None

@@ -88,12 +88,21 @@ class FraudDetector(KeyedProcessFunction):
         self.tiny_at.clear()
 
 
+def event_time() -> WatermarkStrategy:
+    """Payments are in order up to two seconds."""
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(2))
+    return strategy.with_timestamp_assigner(PaymentTime())
+
+
 def detect(env: StreamExecutionEnvironment, payments: DataStream) -> tuple[DataStream, DataStream]:
     """The alerts for a stream of payments, and the payments that came too late."""
-    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(2))
+    return judge(payments.assign_timestamps_and_watermarks(event_time()))
+
+
+def judge(payments: DataStream) -> tuple[DataStream, DataStream]:
+    """The same for payments that have their event time."""
     judged = (
-        payments.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(PaymentTime()))
-        .key_by(lambda payment: payment.card)
+        payments.key_by(lambda payment: payment.card)
         .process(FraudDetector())
         .name("detect fraud")
         .uid("detect-fraud")

@@ -63,6 +63,10 @@ class WriteOperator(CheckpointingOperator):
     def participant(self) -> Any:
         return self.sink
 
+    @property
+    def claims(self) -> tuple[str, ...]:
+        return self.sink.claims
+
     def open(self, ctx: Context) -> None:
         super().open(ctx)
         try:

@@ -8,6 +8,7 @@ from headrace.graph.nodes import Graph
 from headrace.plan.levels import cut_into_levels
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.rules.assign_uids import assign_uids
+from headrace.plan.rules.check_claims import check_claims
 from headrace.plan.rules.check_uids import check_uids
 from headrace.plan.rules.emit_final_only import emit_final_only
 from headrace.plan.rules.place_function_state import place_function_state
@@ -18,6 +19,7 @@ Rule = Callable[[Graph], Graph]
 
 RULES: tuple[Rule, ...] = (
     check_uids,  # first: it speaks of what the user wrote
+    check_claims,  # as well
     assign_uids,  # state is named by uid, so nothing below may change one
     rebalance_unequal,  # needs to know which parallelism the user set
     emit_final_only,

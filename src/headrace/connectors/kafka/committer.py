@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import socket
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
 from pathlib import Path
 from typing import Any
 
 from headrace.connectors.kafka.client import (
+    LastError,
     Properties,
     answer_timeout,
     ask_patiently,
@@ -150,7 +151,7 @@ class TransactionCommitter(Committer[Prepared]):
         """Say who commits from now on; how many tasks there were at most before."""
         before = max(0, int(self._read_note().offset))
         note = kafka().TopicPartition(_NOTES, 0, max(before, tasks), self._name)
-        with closing(self._group(self._note_group)) as consumer, connected_to(self._servers):
+        with self._group(self._note_group) as consumer:
             # A Kafka that has never heard of groups makes that topic first.
             ask_patiently(lambda: consumer.commit(offsets=[note], asynchronous=False), _PATIENCE_S)
         return before
@@ -175,15 +176,25 @@ class TransactionCommitter(Committer[Prepared]):
         )
 
     def _offset(self, group: str, place: Any) -> Any:
-        with closing(self._group(group)) as consumer, connected_to(self._servers):
+        with self._group(group) as consumer:
             timeout = answer_timeout(self._properties)
             return ask_patiently(lambda: consumer.committed([place], timeout=timeout), _PATIENCE_S)[
                 0
             ]
 
-    def _group(self, name: str) -> Any:
-        with connected_to(self._servers):
-            return kafka().Consumer(group_settings(self._properties, name))
+    @contextmanager
+    def _group(self, name: str) -> Iterator[Any]:
+        heard = LastError()  # which of all reasons not to answer it is
+        settings = {**group_settings(self._properties, name), "error_cb": heard}
+        with connected_to(self._servers, heard), closing(kafka().Consumer(settings)) as consumer:
+            heard.client = consumer
+            try:
+                yield consumer
+            except kafka().KafkaException:
+                heard.ask()  # while it is open
+                raise
+            finally:
+                heard.client = None
 
     def close(self) -> None:
         if self._kept is not None:

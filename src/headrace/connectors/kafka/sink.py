@@ -76,6 +76,13 @@ class KafkaSink(Sink[Any], CheckpointListener):
         for transactions in self._transactions.values():
             transactions.note(checkpoint_id)
 
+    @property
+    def claims(self) -> tuple[str, ...]:
+        if self._guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
+            return ()
+        servers = self._properties.get("bootstrap.servers", "")
+        return (f"the transactional id prefix {self._prefix!r} of Kafka at {servers}",)
+
     def create_committer(self) -> Committer[Any] | None:
         if self._guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
             return None

@@ -17,8 +17,8 @@ __all__ = ["fetch_jars"]
 _DONE = ".complete"
 
 
-def fetch_jars(organisation: str, module: str, version: str) -> Path:
-    """The folder with a module's jar and all it depends on.
+def fetch_jars(organisation: str, module: str, version: str, *, alone: bool = False) -> Path:
+    """The folder with a module's jar and all it depends on; `alone`: only with its own.
 
     Ivy fetches them, which comes with Spark, from wherever Ivy's own settings say. Two processes
     that ask at once wait for one another.
@@ -31,12 +31,12 @@ def fetch_jars(organisation: str, module: str, version: str) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / _DONE).exists():
             print(f"Getting {module} {version} (once, this takes a minute).", file=sys.stderr)
-            _retrieve((organisation, module, version), folder)
+            _retrieve((organisation, module, version), folder, alone=alone)
             (folder / _DONE).touch()
     return folder
 
 
-def _retrieve(dependency: tuple[str, str, str], folder: Path) -> None:
+def _retrieve(dependency: tuple[str, str, str], folder: Path, *, alone: bool) -> None:
     ivy = next(spark_jars().glob("ivy-*.jar"))
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         done = subprocess.run(
@@ -51,6 +51,7 @@ def _retrieve(dependency: tuple[str, str, str], folder: Path) -> None:
                 *dependency,
                 "-confs",
                 "default",
+                *(["-notransitive"] if alone else []),
                 "-retrieve",
                 f"{folder}/[artifact]-[revision](-[classifier]).[ext]",
             ],

@@ -51,6 +51,7 @@ num.network.threads=2
 num.io.threads=4
 log.cleaner.dedupe.buffer.size=16777216
 """
+_NOISE = ("SLF4J:", "Bootstrap metadata:", "Formatting dynamic metadata")
 _JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_{user}="{password}";'
 
 
@@ -101,10 +102,21 @@ class KafkaBroker(Server):
         self._process = self._java("kafka.Kafka", str(self._settings))
         deadline = time.monotonic() + _PATIENCE_S
         while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
+            ended = self._process.poll() is not None
+            if ended or time.monotonic() > deadline:
+                how = "ended at once" if ended else f"did not answer within {_PATIENCE_S:.0f} s"
+                said = self.last_words()
                 self.stop()
-                raise JobFailed(f"the Kafka broker did not start: {self.last_words()}")
+                raise JobFailed(
+                    f"the Kafka broker {how}{': ' if said else ''}{said}",
+                    hint=f"It needs {_HEAP[:-1]} MB of memory, and room in {self._folder}.",
+                )
             time.sleep(0.1)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process is there; a broker whose disk is full ends by itself."""
+        return self._process is not None and self._process.poll() is None
 
     def kill(self) -> None:
         """Let it die at once, as a machine does that loses its power."""
@@ -116,11 +128,13 @@ class KafkaBroker(Server):
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def last_words(self) -> str:
-        """The end of what it has written to its log."""
+        """The end of what it has written to its log, or nothing."""
         try:
-            return (self._folder / "log").read_text(encoding="utf-8", errors="replace")[-2000:]
+            text = (self._folder / "log").read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
-            return "nothing was heard of it"
+            return ""
+        lines = (line for line in text.splitlines() if not line.startswith(_NOISE))
+        return "\n".join(lines)[-2000:]
 
     def _end(self, how: signal.Signals) -> None:
         process, self._process = self._process, None

@@ -1,38 +1,37 @@
-"""`headrace demo`: a fraud detector on generated payments, live in the terminal."""
+"""The fraud detector on payments that it generates itself."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console, Group
 from rich.live import Live
-from rich.panel import Panel
-from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Table
 
+from headrace.cli.demo.screen import (
+    SHOWN,
+    alert_line,
+    alert_panel,
+    late_line,
+    milliseconds_of,
+    progress_bar,
+)
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.examples.fraud_detection import MILLISECONDS_APART, detect, payments
 
-_SHOWN = 12
+__all__ = ["run_on_generated"]
+
 _PULSE = "pulse"
 _PULSES_PER_SECOND = 50
 _REMEMBERED = 500
 """Delays that are looked at: those of the last ten seconds."""
 
 
-def demo(
-    seconds: Annotated[float, typer.Option(help="How long to run.", min=1)] = 20,
-    rate: Annotated[float, typer.Option(help="Payments per second.", min=1)] = 5000,
-) -> None:
-    """Find card fraud in a live stream of generated payments, on local Spark."""
-    console = Console()
+def run_on_generated(console: Console, seconds: float, rate: float) -> None:
+    """Show the detector for a while."""
     env = StreamExecutionEnvironment.get_execution_environment()
     made = payments(env, rate, None)
     alerts, late = detect(env, made)
@@ -55,13 +54,14 @@ def demo(
         else:
             for result in _until(stream, first, started + seconds):
                 seen.add(result)
-                if result[0] != _PULSE:
-                    _print_plainly(result)
+                _print_plainly(console, result)
     console.print(
         f"{seen.alerts} alerts and {seen.late} late payments in {time.monotonic() - started:.0f} s;"
         " nothing was dropped."
     )
-    console.print(f"Payments were judged and here within {seen.latency()} of their making.")
+    console.print(
+        f"Payments were judged and here within {milliseconds_of(seen.delays)} of their making."
+    )
 
 
 def _pulses(made: DataStream, rate: float) -> DataStream:
@@ -90,7 +90,7 @@ class _Seen:
     alerts: int = 0
     late: int = 0
     delays: deque[float] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
-    recent: deque[Any] = field(default_factory=lambda: deque(maxlen=_SHOWN))
+    recent: deque[Any] = field(default_factory=lambda: deque(maxlen=SHOWN))
 
     def add(self, result: Any) -> None:
         kind, what = result
@@ -102,46 +102,16 @@ class _Seen:
         else:
             self.late += 1
 
-    def latency(self) -> str:
-        """How long payments take from their making to this program."""
-        if not self.delays:
-            return "…"
-        delays = sorted(self.delays)
-        half, most = delays[len(delays) // 2], delays[len(delays) * 99 // 100]
-        return f"{half:.0f} ms (half of them) and {most:.0f} ms (99 of 100)"
-
     def screen(self, elapsed: float) -> Group:
-        table = Table("card", "time", "amount", "after the tiny payment", expand=True)
-        for card, at, amount, after in self.recent:
-            table.add_row(
-                f"{card:05d}", _clock(at), f"{amount:10.2f}", f"{after / 1000:.1f} s", style="red"
-            )
-        progress = Progress(
-            TextColumn("{task.description}"), BarColumn(bar_width=None), expand=True
-        )
-        progress.add_task(
-            f"{min(elapsed, self.seconds):4.0f} of {self.seconds:.0f} s",
-            total=self.seconds,
-            completed=int(elapsed),
-        )
         counts = (
             f"{self.rate:,.0f} payments per second   "
             f"[bold red]{self.alerts} alerts[/]   [yellow]{self.late} late payments kept[/]"
         )
-        latency = f"from their making to this screen: {self.latency()}"
-        return Group(Panel(table, title="card fraud"), counts, latency, progress)
+        latency = f"from their making to this screen: {milliseconds_of(self.delays)}"
+        return Group(alert_panel(self.recent), counts, latency, progress_bar(elapsed, self.seconds))
 
 
-def _print_plainly(result: Any) -> None:
+def _print_plainly(console: Console, result: Any) -> None:
     kind, what = result
-    if kind == "alert":
-        card, at, amount, after = what
-        line = f"ALERT card {card:05d} at {_clock(at)}: {amount:.2f} after {after / 1000:.1f} s"
-    else:
-        line = f"late  card {what.card:05d} at {_clock(what.time)}: {what.amount:.2f}"
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
-def _clock(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%H:%M:%S")
+    if kind != _PULSE:
+        console.out(alert_line(what) if kind == "alert" else late_line(what), highlight=False)

@@ -1,4 +1,7 @@
-"""Topics of a broker as tests see them: made, filled and read to their end."""
+"""Topics of a broker as tests see them: made, filled and read to their end.
+
+Needs the package confluent-kafka.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions, NewTopic
+
+from headrace.errors import JobFailed
+
+__all__ = ["Topics"]
+
+_PATIENCE_S = 60.0
 
 
 class Topics:
@@ -16,12 +26,15 @@ class Topics:
 
     def __init__(self, servers: str):
         self.servers = servers
-        self._settings = {"bootstrap.servers": servers, "log_level": "0"}
+        self._settings: dict[str, Any] = {"bootstrap.servers": servers, "log_level": "0"}
         self.admin = AdminClient(self._settings)
 
     def create(self, partitions: int = 1, name: str = "topic") -> str:
         """A new topic with a name that nobody else uses."""
-        name = f"{name}-{uuid.uuid4().hex[:8]}"
+        return self.create_named(f"{name}-{uuid.uuid4().hex[:8]}", partitions)
+
+    def create_named(self, name: str, partitions: int = 1) -> str:
+        """A new topic of that name."""
         for done in self.admin.create_topics([NewTopic(name, partitions, 1)]).values():
             done.result()
         self._await_partitions(name, partitions)
@@ -29,9 +42,10 @@ class Topics:
 
     def _await_partitions(self, topic: str, total: int) -> None:
         """The broker acknowledges a topic before it tells everybody of it."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + _PATIENCE_S
         while self.partitions(topic) != total:
-            assert time.monotonic() < deadline, f"{topic} never had {total} partitions"
+            if time.monotonic() > deadline:
+                raise JobFailed(f"{topic} never had {total} partitions")
             time.sleep(0.02)
 
     def add_partitions(self, topic: str, total: int) -> None:
@@ -40,19 +54,20 @@ class Topics:
         self._await_partitions(topic, total)
 
     def send(self, topic: str, values: Iterable[Any], **options: Any) -> None:
-        """Values as text; unless told, to the partitions in turn."""
+        """Values as text, or as the bytes they are; unless told, to the partitions in turn."""
         producer = Producer(self._settings)
         count = self.partitions(topic)
         for number, value in enumerate(values):
             place = {"partition": number % count, **options}
-            encoded = None if value is None else str(value).encode()
+            encoded = value if value is None or isinstance(value, bytes) else str(value).encode()
             while True:
                 try:
                     producer.produce(topic, encoded, **place)
                     break
                 except BufferError:
                     producer.poll(1)
-        assert producer.flush(60) == 0
+        if producer.flush(_PATIENCE_S):
+            raise JobFailed(f"not all values arrived in {topic}")
 
     def transaction(self, topic: str, values: Iterable[Any], *, ends: str = "commit") -> Producer:
         """Values of one transaction that is committed, aborted or left open."""
