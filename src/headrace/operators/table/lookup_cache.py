@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from headrace.operators.table.awaited_calls import AwaitedCalls, results_of
-from headrace.operators.table.hashable_rows import Values, lookup_form, selector
+from headrace.operators.table.hashable_rows import Values, lookup_form
 
 Lookup = Callable[[Values], Iterable[Values]]
 """From the values of the lookup's columns to the rows that have them."""
@@ -28,16 +28,6 @@ class PartialCacheOptions:
     expire_after_write_ms: int | None = None
     expire_after_access_ms: int | None = None
     cache_missing_key: bool = True
-
-
-@dataclass(frozen=True)
-class FullCacheOptions:
-    """'lookup.cache' = 'FULL': the whole table is loaded, and loaded again every so often."""
-
-    load: Callable[[], Iterable[Values]]
-    columns: tuple[int, ...]
-    """Which columns of a loaded row the lookup is by."""
-    reload_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -140,33 +130,6 @@ class FetchedInOneQuery:
         return tuple(self._one(values)) if rows is None else rows
 
 
-class FullCache:
-    """Keeps the whole table by the lookup's columns."""
-
-    def __init__(self, options: FullCacheOptions, clock: Clock):
-        self._options = options
-        self._clock = clock
-        self._loaded_at: int | None = None
-        self._rows: dict[Values, list[Values]] = {}
-
-    def knows(self, values: Values) -> bool:
-        """The lookup is never asked."""
-        return True
-
-    def __call__(self, values: Values) -> Sequence[Values]:
-        now, reload = self._clock(), self._options.reload_ms
-        if self._loaded_at is None or (reload is not None and now - self._loaded_at >= reload):
-            self._load()
-            self._loaded_at = now
-        return self._rows.get(lookup_form(values), ())
-
-    def _load(self) -> None:
-        key_of = selector(self._options.columns)
-        self._rows = {}
-        for row in self._options.load():
-            self._rows.setdefault(lookup_form(key_of(row)), []).append(row)
-
-
 def retried(lookup: Lookup, options: RetryOptions) -> Lookup:
     """The lookup, repeated while it finds nothing."""
 
@@ -198,12 +161,9 @@ def retried_awaited(lookup: Any, options: RetryOptions) -> Any:
 
 
 def cached(
-    lookup: Lookup, cache: PartialCacheOptions | FullCacheOptions | None,
-    retry: RetryOptions | None, clock: Clock,
-) -> Any:  # fmt: skip
+    lookup: Lookup, cache: PartialCacheOptions | None, retry: RetryOptions | None, clock: Clock
+) -> Any:
     """The lookup with what the table's options and the query's hints put in front of it."""
-    if isinstance(cache, FullCacheOptions):
-        return FullCache(cache, clock)
     if retry is not None:
         lookup = retried(lookup, retry)
     return lookup if cache is None else PartialCache(lookup, cache, clock)

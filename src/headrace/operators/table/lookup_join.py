@@ -15,7 +15,6 @@ from headrace.operators.table.keyed_changes import Row, TableOperator
 from headrace.operators.table.lookup_cache import (
     FetchedInOneQuery,
     FetchedTogether,
-    FullCacheOptions,
     Lookup,
     PartialCacheOptions,
     RetryOptions,
@@ -36,7 +35,7 @@ class LookupJoinOperator(TableOperator):
     def __init__(
         self, left_outer: bool, right_width: int, keys: Sequence[Expression], lookup: Lookup, *,
         pre_filter: Expression | None = None, condition: Expression | None = None,
-        cache: PartialCacheOptions | FullCacheOptions | None = None,
+        cache: PartialCacheOptions | None = None,
         retry: RetryOptions | None = None, time: int | None = None,
         awaited: AwaitedCalls = USUAL,
     ):  # fmt: skip

@@ -8,8 +8,6 @@ from headrace.core.expressions import Column
 from headrace.core.logical_types import INT, STRING
 from headrace.errors import HeadraceError
 from headrace.operators.table.lookup_cache import (
-    FullCache,
-    FullCacheOptions,
     PartialCache,
     PartialCacheOptions,
     RetryOptions,
@@ -113,20 +111,6 @@ def test_entries_expire_after_writing_and_after_access():
         cached(("a",)), touched(("a",))
     assert len(asked.asked) == 2
     assert len(other.asked) == 1
-
-
-def test_a_full_cache_loads_the_table_again_after_its_interval():
-    loads, clock = [], [0]
-
-    def load():
-        loads.append(clock[0])
-        return [("a", 1), ("a", 5), ("b", 2)]
-
-    cached = FullCache(FullCacheOptions(load, (0,), reload_ms=50), lambda: clock[0])
-    assert [len(cached((key,))) for key in "abx"] == [2, 1, 0]
-    clock[0] = 50
-    cached(("a",))
-    assert loads == [0, 50]
 
 
 def test_a_lookup_is_tried_again_until_it_finds_something():
