@@ -13,7 +13,7 @@ from headrace.connectors.tables import register_connector
 from headrace.core.logical_types import RowType
 from headrace.core.source import Boundedness, SplitSpec
 from headrace.core.table_connector import CatalogTable, TableConnector, TableSource
-from headrace.errors import HeadraceError, InvalidArgument
+from headrace.errors import HeadraceError, InvalidArgument, InvalidQuery
 from headrace.operators.table.full_cache import FullCacheOptions, PeriodicReload
 from headrace.operators.table.lookup_cache import PartialCacheOptions
 from headrace.table import Table, TableEnvironment
@@ -115,6 +115,23 @@ def test_a_table_in_memory_is_asked_nothing_and_not_again() -> None:
         "+I[1, null]", "+I[2, user 2]", "+I[9, null]",
     ]  # fmt: skip
     assert ASKED == []
+
+
+def test_a_hint_gives_look_ups_their_time() -> None:
+    hint = "/*+ LOOKUP('table'='u', 'async'='true', 'timeout'='20 ms', 'capacity'='2') */"
+    with pytest.raises(HeadraceError, match=r"took longer than 0\.02 seconds"):
+        changes_of(joined(environment("async"), 9, hint=hint))
+
+
+def test_a_hint_that_makes_no_sense_is_refused() -> None:
+    hint = "/*+ LOOKUP('table'='u', 'async'='true', 'capacity'='none') */"
+    with pytest.raises(InvalidQuery, match="'capacity' is a whole number above 0, not 'none'"):
+        joined(environment("async"), 1, hint=hint)
+
+
+def test_a_hint_has_no_effect_on_a_table_that_cannot_do_it() -> None:
+    hint = "/*+ LOOKUP('table'='u', 'async'='true', 'output-mode'='allow_unordered') */"
+    assert changes_of(joined(environment("plain"), 2, hint=hint)) == ["+I[2, user 2]"]
 
 
 def test_a_lookup_has_its_time() -> None:

@@ -111,23 +111,33 @@ class FetchedInOneQuery:
     not awaited."""
 
     def __init__(self, lookup: Any, retry: RetryOptions | None):
-        self._one = lookup if retry is None else retried(lookup, retry)
-        self._all = lookup.look_up_all
-        self._retries = retry is not None
+        self._lookup = lookup
+        self._retry = retry
         self._rows: dict[Values, Sequence[Values]] = {}
 
     def fetch(self, keys: Iterable[Values]) -> None:
-        wanted = {lookup_form(key): key for key in keys}
-        found = self._all(list(wanted.values())) if wanted else []
-        self._rows = {
-            key: tuple(rows)
-            for key, rows in zip(wanted, found, strict=True)
-            if rows or not self._retries
-        }
+        self._rows = self._found({lookup_form(key): key for key in keys})
+
+    def _found(self, wanted: dict[Values, Values]) -> dict[Values, Sequence[Values]]:
+        """Those that are missing are asked for again together."""
+        found: dict[Values, Sequence[Values]] = {}
+        attempts = 0 if self._retry is None else self._retry.max_attempts
+        while wanted:
+            rows = self._lookup.look_up_all(list(wanted.values()))
+            found |= zip(wanted, map(tuple, rows), strict=True)
+            wanted = {form: key for form, key in wanted.items() if not found[form]}
+            if attempts == 0 or self._retry is None:
+                break
+            attempts -= 1
+            if wanted:
+                time.sleep(self._retry.delay_ms / 1000)
+        return found
 
     def __call__(self, values: Values) -> Sequence[Values]:
         rows = self._rows.get(lookup_form(values))
-        return tuple(self._one(values)) if rows is None else rows
+        if rows is None:  # a cache had it when keys were fetched, and has it no more
+            ((_, rows),) = self._found({lookup_form(values): values}).items()
+        return rows
 
 
 def retried(lookup: Lookup, options: RetryOptions) -> Lookup:

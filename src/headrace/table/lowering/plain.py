@@ -31,7 +31,7 @@ from headrace.operators.table.watermark_assigner import WatermarkAssignerOperato
 from headrace.plan.relational.traversal import walk
 from headrace.sql.resolve_calls import SOURCE_WATERMARK
 from headrace.table.lowering.frames import native_frame
-from headrace.table.lowering.lookups import lookup_of, partial_cache, retry_options, shaped
+from headrace.table.lowering.lookups import lookup_hint, lookup_of, partial_cache, shaped
 from headrace.table.lowering.lowering import Lowering
 from headrace.table.lowering.stream_scans import StreamRows
 
@@ -169,15 +169,17 @@ def from_changelog(lowering: Lowering, relation: FromChangelog) -> int:
 
 
 def lookup_join(lowering: Lowering, relation: LookupJoin) -> int:
+    hint = lookup_hint(relation)
+    calls = hint.settings(lowering.settings.lookups)
     operator = LookupJoinOperator(
         relation.kind == LEFT,
         len(relation.table.schema),
         [key for _, key in relation.keys],
-        shaped(lookup_of(relation), relation.table),
+        shaped(lookup_of(relation, hint, calls), relation.table),
         condition=relation.condition,
         cache=partial_cache(relation),
-        retry=retry_options(relation),
+        retry=hint.retry,
         time=lowering.time_column(relation),
-        awaited=lowering.settings.lookups,
+        awaited=calls,
     )
     return lowering.operator("LookupJoin", (lowering.node(relation.input),), operator)
