@@ -45,7 +45,8 @@ class PartialCache:
     def __init__(self, lookup: Lookup, options: PartialCacheOptions, clock: Clock):
         self._lookup = lookup
         self._options = options
-        self._clock = clock
+        times = (options.expire_after_write_ms, options.expire_after_access_ms)
+        self._clock = (lambda: 0) if times == (None, None) else clock
         self._kept: OrderedDict[Values, tuple[int, int, Sequence[Values]]] = OrderedDict()
         """By the values: when it was written, when it was last read, and the rows."""
         self.hits = self.misses = 0

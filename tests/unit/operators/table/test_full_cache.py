@@ -102,16 +102,14 @@ def test_if_that_fails_the_next_look_up_fails() -> None:
 
 
 def test_one_that_nobody_closes_ends_its_thread() -> None:
-    def threads() -> list[str]:
-        return [each.name for each in threading.enumerate() if each.name == "lookup cache"]
-
-    before = len(threads())
+    before = set(threading.enumerate())
     cache = FullCache(lambda: ROWS, (0,), AT_ONCE)
     cache(("a",))
-    assert len(threads()) == before + 1
+    (thread,) = set(threading.enumerate()) - before
     del cache
     gc.collect()
-    wait_until(lambda: len(threads()) == before)
+    thread.join(20)
+    assert not thread.is_alive()
 
 
 def test_it_travels_before_it_is_opened() -> None:
