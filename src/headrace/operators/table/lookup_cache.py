@@ -39,6 +39,11 @@ class RetryOptions:
     delay_ms: int
 
 
+def _no_time() -> int:
+    """For a cache in which nothing expires: what time it is costs more than to find a row."""
+    return 0
+
+
 class PartialCache:
     """Keeps what a lookup found."""
 
@@ -46,7 +51,7 @@ class PartialCache:
         self._lookup = lookup
         self._options = options
         times = (options.expire_after_write_ms, options.expire_after_access_ms)
-        self._clock = (lambda: 0) if times == (None, None) else clock
+        self._clock: Clock = _no_time if times == (None, None) else clock
         self._kept: OrderedDict[Values, tuple[int, int, Sequence[Values]]] = OrderedDict()
         """By the values: when it was written, when it was last read, and the rows."""
         self.hits = self.misses = 0
