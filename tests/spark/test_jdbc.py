@@ -11,18 +11,29 @@ import pytest
 
 from headrace.common import Row, Types
 from headrace.connectors.jdbc.databases import open_database
+from headrace.connectors.jdbc.looking_up import JdbcLookup
+from headrace.connectors.jdbc.scanning import JdbcScan, TableQuery
 from headrace.connectors.jdbc.sessions import Session
+from headrace.core.logical_types import DATE, INT, STRING
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.jdbc import (
     JdbcConnectionOptions,
     JdbcExecutionOptions,
     JdbcSink,
 )
-from headrace.errors import HeadraceError, Unsupported
+from headrace.errors import HeadraceError, Unsupported, UserFunctionFailed
+from headrace.operators.table.awaited_calls import AwaitedCalls
+from headrace.operators.table.full_cache import (
+    FullCache,
+    FullCacheOptions,
+    PeriodicReload,
+    WholeTable,
+)
 from headrace.table import EnvironmentSettings, TableEnvironment
 from headrace.table.catalog import JdbcCatalog
 from tests.servers.mariadb import mariadb  # noqa: F401
 from tests.servers.postgres import postgres  # noqa: F401
+from tests.spark.conftest import wait_until
 
 PAIR = Types.ROW([Types.INT(), Types.STRING()])
 UPSERTS = {
@@ -186,6 +197,61 @@ def test_a_table_is_looked_up(tables: TableEnvironment, server: Any, key: str) -
     )
     one, two = [(1, "ann")], [(2, "bea"), (2, "bob")]
     assert sorted(found, key=str) == sorted([*one, *one, *two, *two, (3, None)], key=str)
+
+
+def test_many_keys_are_looked_up_as_one_by_one(server: Any) -> None:
+    """In lists, as united queries, and on several connections at the same time."""
+    server.run(
+        "CREATE TABLE known (id INT, name VARCHAR(9), day DATE)",
+        *(f"INSERT INTO known VALUES ({n}, 'n{n // 2}', '2024-01-0{n + 1}')" for n in range(7)),
+        "INSERT INTO known VALUES (NULL, 'n3', NULL)",
+    )
+    query = TableQuery("known", ("id", "name", "day"), (INT, STRING, DATE), (), "id < ?", (6,))
+    keys: dict[tuple[int, ...], list[tuple[Any, ...]]] = {
+        (0,): [(n,) for n in (3, 9, 3, 0)],
+        (1,): [(f"n{n}",) for n in range(5)],
+        (0, 1): [(2, "n1"), (2, "n0"), (3, "n1")],
+        (2,): [(19723,), (19724,), (1,)],
+    }
+    for at, asked in keys.items():
+        one = JdbcLookup(options(server), query, at, 0)
+        many = one.at_the_same_time(AwaitedCalls(concurrent=3))
+        for lookup in (one, many):
+            lookup.open()
+        assert [sorted(each) for each in many.look_up_all(asked)] == [
+            sorted(one(key)) for key in asked
+        ]
+        assert sum(map(len, one.look_up_all(asked))) == {(0,): 3, (1,): 6}.get(at, 2)
+        for lookup in (one, many):
+            lookup.close()
+
+
+def test_a_table_is_loaded_as_a_whole(server: Any) -> None:
+    server.run("CREATE TABLE whole (id INT, name VARCHAR(9))", "INSERT INTO whole VALUES (1, 'a')")
+    query = TableQuery("whole", ("name", "id"), (STRING, INT))
+    load = WholeTable(JdbcScan(options(server), query))
+    cache = FullCache(load, (1,), FullCacheOptions(PeriodicReload(10)))
+    assert cache((1,)) == [("a", 1)]
+    server.run("UPDATE whole SET name = 'b'")
+    wait_until(lambda: cache((1,)) == [("b", 1)])
+    cache.close()
+
+
+def test_look_ups_that_take_too_long_are_cut_off(server: Any) -> None:
+    sleep = {"postgres": "pg_sleep(60)::text", "mariadb": "SLEEP(60)"}[kind_of(server)]
+    server.run(
+        "CREATE TABLE few (id INT)",
+        "INSERT INTO few VALUES (1)",
+        f"CREATE VIEW slow_few AS SELECT few.id, s.x FROM few, (SELECT {sleep} AS x) AS s",
+    )
+    lookup = JdbcLookup(
+        options(server), TableQuery("slow_few", ("id", "x"), (INT, STRING)), (0,), 3
+    )
+    hurried = lookup.at_the_same_time(AwaitedCalls(concurrent=2, timeout_ms=200))
+    hurried.open()
+    with pytest.raises(UserFunctionFailed, match=r"took longer than 0\.2 seconds"):
+        hurried((1,))
+    hurried.close()
 
 
 def test_a_catalog_shows_what_the_database_has(tables: TableEnvironment, server: Any) -> None:

@@ -1,11 +1,17 @@
-"""SIGKILL of driver, workers and the database itself: each record is in the table once, and no
-transaction is left prepared."""
+"""Whatever dies, or sleeps and wakes up late, driver, workers and the database itself: each record
+is in the table once, and no transaction is left prepared.
+
+What the steps of a checkpoint do to a job is for the kill matrix to show; here they are those at
+which a transaction of a database is open, prepared, or committed without anybody knowing of it. A
+start of the program costs most, so all of it happens to one job for each kind of database.
+"""
 
 from __future__ import annotations
 
-import os
 import signal
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +25,13 @@ from tests.spark.test_kill_matrix import _is_stopped, _send, _session, checkpoin
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
+BATCHES = 300
 MICRO_BATCH = {"HEADRACE_STREAM_MODE": "micro-batch"}
 REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time", "KILL_JOBS_PAUSE": "0.04"}
-CHAINS: dict[str, list[tuple[str, int, dict[str, str]]]] = {
-    "postgres": [
-        ("sink-pre-commit.before", 2, MICRO_BATCH),
-        ("sink-pre-commit.after", 2, MICRO_BATCH),
-        ("metadata.before", 3, MICRO_BATCH),
-        ("metadata.after", 3, REAL_TIME),
-        ("sink-commit.after", 1, MICRO_BATCH),
-    ],
-    "mariadb": [
-        ("sink-pre-commit.after", 2, MICRO_BATCH),
-        ("journal.after", 3, MICRO_BATCH),
-        ("sink-commit.before", 1, REAL_TIME),
-    ],
-}
-"""The step, the parallelism and the mode of each life of one job."""
 RETRIES = "restart-strategy.type=fixed-delay restart-strategy.fixed-delay.attempts=30 "
-RETRIES += "restart-strategy.fixed-delay.delay=200ms"
+RETRIES += "restart-strategy.fixed-delay.delay=200ms execution.checkpointing.timeout=3s"
+OPEN, PREPARED = "sink-pre-commit.before@4", "sink-pre-commit.after@4"
+TO_COMMIT = "sink-commit.before@16"
 
 
 @pytest.fixture(params=["postgres", "mariadb"])
@@ -45,100 +39,86 @@ def server(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue(request.param)
 
 
-def kind_of(server: Any) -> str:
-    return type(server).__name__.lower()
+def found(server: Any) -> Counter[tuple[str, int]]:
+    return Counter(server.rows("SELECT name, n FROM once"))
 
 
-def make_table(server: Any, name: str) -> str:
-    server.run(f"CREATE TABLE {name} (name VARCHAR(20), n BIGINT)")
-    return name
+@contextmanager
+def life(server: Any, folder: Path, **environ: str) -> Iterator[Any]:
+    """One start of the program; none of its processes is left behind."""
+    job = begin(server, "once", folder, BATCHES, **environ)
+    try:
+        yield job
+    finally:
+        _send(job.pid, signal.SIGKILL)
+        job.communicate()
 
 
-def found(server: Any, table: str) -> Counter[tuple[str, int]]:
-    return Counter(server.rows(f"SELECT name, n FROM {table}"))
-
-
-def check(server: Any, table: str, batches: int) -> None:
-    rows, wanted = found(server, table), expected(batches)
+def test_each_record_is_there_once_whatever_happens(tmp_path: Path, server: Any) -> None:
+    server.run("CREATE TABLE once (name VARCHAR(20), n BIGINT)")
+    mark = tmp_path / "asleep"
+    falls_asleep = {
+        "KILL_JOBS_OPTIONS": RETRIES,
+        "HEADRACE_CRASH_AT": f"{OPEN},{PREPARED},{TO_COMMIT}",
+        "HEADRACE_CRASH_MARK": str(mark),
+        "HEADRACE_CRASH_WHOM": "process",
+        "HEADRACE_CRASH_SIGNAL": "SIGSTOP",
+    }
+    with life(server, tmp_path, **REAL_TIME, **falls_asleep) as elder:
+        two_workers_wake_up_late(elder, tmp_path, mark)
+        the_database_dies(server, tmp_path)
+        the_driver_falls_asleep(elder, mark)
+        assert not found(server) - expected(BATCHES)
+        dies_after_its_commit(server, tmp_path)
+        with life(server, tmp_path, **REAL_TIME) as successor:
+            the_elder_wakes_up(elder, tmp_path)
+            out, messages = successor.communicate(timeout=240)
+            assert out.endswith("finished\n"), messages[-3000:]
+    rows, wanted = found(server), expected(BATCHES)
     assert rows == wanted, ("too many", rows - wanted, "missing", wanted - rows)
     assert server.prepared() == []
 
 
-def ended(job: Any) -> tuple[int, str, str]:
-    try:
-        out, messages = job.communicate(timeout=240)
-    finally:
-        _send(job.pid, signal.SIGKILL)
-    return job.returncode, out, messages
+def two_workers_wake_up_late(job: Any, folder: Path, mark: Path) -> None:
+    """One with an open transaction, one with a prepared one; others do their work meanwhile."""
+    points = [Path(f"{mark}.{point}") for point in (OPEN, PREPARED)]
+    wait_until(lambda: all(point.exists() for point in points), 240)
+    wait_until(lambda: any(attempt > 1 for _, _, attempt in checkpoints(folder)), 240)
+    assert any(map(_is_stopped, _session(job.pid)))
+    _send(job.pid, signal.SIGCONT)
 
 
-def test_killed_at_steps_of_a_checkpoint(tmp_path: Path, server: Any) -> None:
-    table, batches = make_table(server, "killed"), 60
-    for number, (step, parallelism, mode) in enumerate(CHAINS[kind_of(server)]):
-        at = last_checkpoint(tmp_path, parallelism) + 2
-        environ = {
-            **mode,
-            "KILL_JOBS_PARALLELISM": str(parallelism),
-            "HEADRACE_CRASH_AT": f"{step}@{at}",
-            "HEADRACE_CRASH_MARK": str(tmp_path / f"died-{number}"),
-        }
-        code, out, messages = ended(begin(server, table, tmp_path, batches, **environ))
-        assert code == -signal.SIGKILL, (step, out, messages[-3000:])
-        assert not found(server, table) - expected(batches), step
-    _, out, messages = ended(begin(server, table, tmp_path, batches, **MICRO_BATCH))
-    assert out.endswith("finished\n"), messages[-3000:]
-    check(server, table, batches)
+def the_database_dies(server: Any, folder: Path) -> None:
+    wait_until(lambda: any(number >= 6 for _, number, _ in checkpoints(folder)), 240)
+    server.kill()
+    server.start()
 
 
-def test_a_killed_worker_and_a_killed_database(tmp_path: Path, server: Any) -> None:
-    """One job loses a worker, and then its database for a while, and goes on."""
-    table, batches = make_table(server, "lost"), 50
-    job = begin(
-        server,
-        table,
-        tmp_path,
-        batches,
-        **{**MICRO_BATCH, "KILL_JOBS_PAUSE": "0.04"},
-        KILL_JOBS_OPTIONS=RETRIES,
-        HEADRACE_CRASH_AT="sink-pre-commit.after@3",
-        HEADRACE_CRASH_WHOM="process",
-        HEADRACE_CRASH_MARK=str(tmp_path / "died"),
-    )
-    try:
-        wait_until(lambda: any(number >= 8 for _, number, _ in checkpoints(tmp_path)))
-        server.kill()
-        server.start()
-    finally:
-        _, out, messages = ended(job)
-    assert out.endswith("finished\n"), messages[-3000:]
-    assert list(tmp_path.glob("died.*"))
-    check(server, table, batches)
+def the_driver_falls_asleep(job: Any, mark: Path) -> None:
+    """A checkpoint is complete, and nothing of it committed."""
+    wait_until(lambda: Path(f"{mark}.{TO_COMMIT}").exists(), 240)
+    _send(job.pid, signal.SIGSTOP)
 
 
-def test_a_worker_that_wakes_up_late_changes_nothing(tmp_path: Path, server: Any) -> None:
-    """It stands still with an open transaction until others have done its work."""
-    table, batches, mark = make_table(server, "late"), 130, tmp_path / "stopped"
-    point = "sink-pre-commit.before@4"
-    job = begin(
-        server,
-        table,
-        tmp_path,
-        batches,
-        **REAL_TIME,
-        KILL_JOBS_OPTIONS=f"{RETRIES} execution.checkpointing.timeout=2s",
-        HEADRACE_CRASH_AT=point,
-        HEADRACE_CRASH_MARK=str(mark),
-        HEADRACE_CRASH_WHOM="process",
-        HEADRACE_CRASH_SIGNAL="SIGSTOP",
-    )
-    try:
-        wait_until(lambda: Path(f"{mark}.{point}").exists())
-        wait_until(lambda: any(map(_is_stopped, _session(job.pid))), 10)
-        stopped = [pid for pid in _session(job.pid) if _is_stopped(pid)]
-        wait_until(lambda: any(attempt > 1 for _, _, attempt in checkpoints(tmp_path)))
-        for pid in stopped:
-            os.kill(pid, signal.SIGCONT)
-    finally:
-        _, out, messages = ended(job)
-    assert out.endswith("finished\n"), messages[-3000:]
-    check(server, table, batches)
+def dies_after_its_commit(server: Any, folder: Path) -> None:
+    """The successor, at another parallelism: the next one must notice what is committed."""
+    at = last_checkpoint(folder, 1) + 2
+    crash = {
+        "KILL_JOBS_PARALLELISM": "1",
+        "HEADRACE_CRASH_AT": f"sink-commit.after@{at}",
+        "HEADRACE_CRASH_MARK": str(folder / "died"),
+    }
+    with life(server, folder, **MICRO_BATCH, **crash) as job:
+        _, messages = job.communicate(timeout=240)
+        assert job.returncode == -signal.SIGKILL, messages[-3000:]
+    assert not found(server) - expected(BATCHES)
+
+
+def the_elder_wakes_up(job: Any, folder: Path) -> None:
+    """While a successor works: it must neither commit nor disturb that."""
+    runs = max(run for run, _, _ in checkpoints(folder))
+    wait_until(lambda: any(run > runs for run, _, _ in checkpoints(folder)), 240)
+    _send(job.pid, signal.SIGCONT)
+    _, messages = job.communicate(timeout=240)
+    assert job.returncode != 0, messages[-3000:]
+    assert "started once more meanwhile" in messages, messages[-3000:]

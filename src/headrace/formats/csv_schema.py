@@ -9,7 +9,7 @@ from headrace.core import logical_types as lt
 from headrace.core.basic_types import BasicType, BasicTypeInfo
 from headrace.core.stream_types import declared_stream_type, logical_type_of_stream
 from headrace.core.types import ListTypeInfo, RowTypeInfo, TypeInformation, Types
-from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
+from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.formats.csv_dialect import CsvDialect
 from headrace.origin import calling_origin
 
@@ -132,11 +132,13 @@ class CsvSchemaBuilder:
         return self._change(comments=allow)
 
     def set_any_property_name(self, name: str) -> CsvSchemaBuilder:
-        raise Unsupported(
-            f"CSV columns beyond the schema cannot be gathered under {name!r}",
-            origin=calling_origin(),
-            hint="Add a column for each field of the file.",
-        )
+        """Taken as in PyFlink, whose rows have no place for fields beyond the schema either: a line
+        that has more of them than there are columns is an error, whatever they are called."""
+        if not isinstance(name, str):
+            raise TypeMismatch(
+                f"the name of further fields is a text, not {name!r}", origin=calling_origin()
+            )
+        return self
 
     def disable_array_element_separator(self) -> CsvSchemaBuilder:
         return self.set_array_element_separator("")

@@ -22,6 +22,7 @@ from headrace.jobs.restart import RestartStrategy
 from headrace.jobs.results import JobResults
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.driver_items import DriverItem
+from headrace.runtime.flow.master import Superseded
 from headrace.runtime.flow.messages import TaskFigures
 from headrace.runtime.flow.task import TASK
 from headrace.spark.failures import from_spark
@@ -117,6 +118,7 @@ class StreamJob:
             self._results.commits.recover(last_committed(run), journal)
 
     def _new_attempt(self) -> Attempt:
+        self._check_not_superseded()
         last = last_committed(self._folder.run)
         if last is None and self._attempt is not None and self._results.gave_records:
             raise self._would_repeat()
@@ -138,6 +140,15 @@ class StreamJob:
         )
         kind = FlowRun if self._settings.mode == REAL_TIME else RoundRun
         return kind(job, self._attempt)
+
+    def _check_not_superseded(self) -> None:
+        """Before anything is recovered: what others have prepared meanwhile would be taken for what
+        this start left behind."""
+        before = self._attempt
+        if before is None or before.store.uri != self._folder.run.uri:
+            return
+        if not before.files.is_current():
+            raise Superseded
 
     def _would_repeat(self) -> Unsupported:
         failures = self._records.exceptions.entries()

@@ -17,6 +17,7 @@ from headrace.graph.relations import (
     Relation,
     TemporalJoin,
 )
+from headrace.operators.table.lookup_hint import read_lookup_hint
 from headrace.sql.nodes import HintCall
 from headrace.sql.scope import Scope
 
@@ -67,6 +68,7 @@ def with_join_hints(
                 found.append(("STATE_TTL", tuple(times)))
         elif hint.name == "LOOKUP" and isinstance(relation, TemporalJoin | LookupJoin):
             options = dict(hint.options)
+            read_lookup_hint(options)  # what it says must make sense
             if _names(right, options.get("table", "")):
                 found.append(("LOOKUP", tuple(f"{k}={v}" for k, v in options.items())))
         elif isinstance(relation, Pair) and any(

@@ -11,7 +11,7 @@ import pytest
 from headrace.common import Row, Types
 from headrace.core.stream_types import logical_type_of_stream
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
-from headrace.errors import InvalidArgument, TypeMismatch, Unsupported
+from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.table import DataTypes
 
 
@@ -182,12 +182,19 @@ class TestSchema:
             people().add_string_column("name")
         with pytest.raises(InvalidArgument, match="single character, not ''"):
             people().set_column_separator("")
-        with pytest.raises(Unsupported, match="gathered under 'rest'"):
-            people().set_any_property_name("rest")
+        with pytest.raises(TypeMismatch, match="further fields is a text, not 7"):
+            people().set_any_property_name(7)
         with pytest.raises(InvalidArgument, match="no column 9"):
             people().remove_array_element_separator(9)
         with pytest.raises(TypeMismatch, match="reads with a CsvSchema"):
             CsvReaderFormat.for_schema("name,age")
+
+
+def test_a_name_for_further_fields_lets_no_line_have_them():
+    schema = people().set_any_property_name("rest").build()
+    assert [row.name for row in read(schema, "Ann,31,true\n")] == ["Ann"]
+    with pytest.raises(TypeMismatch, match="it has 4 fields, not 3"):
+        read(schema, "Ann,31,true,more\n")
 
 
 def test_decimals_have_the_digits_that_were_declared():

@@ -11,13 +11,17 @@ import pytest
 
 from headrace.connectors.tables import register_connector
 from headrace.core.logical_types import RowType
+from headrace.core.source import Boundedness, SplitSpec
 from headrace.core.table_connector import CatalogTable, TableConnector, TableSource
-from headrace.errors import HeadraceError, InvalidArgument
+from headrace.errors import HeadraceError, InvalidArgument, InvalidQuery
+from headrace.operators.table.full_cache import FullCacheOptions, PeriodicReload
 from headrace.operators.table.lookup_cache import PartialCacheOptions
 from headrace.table import Table, TableEnvironment
+from headrace.testing import ScriptedSource
 from tests.unit.table.in_process import changes_of, table_environment
 
 ASKED: list[int] = []
+HOURLY = FullCacheOptions(PeriodicReload(3_600_000))
 
 
 async def awaited(key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
@@ -40,11 +44,29 @@ class Users(TableSource):
 
 
 @dataclass(frozen=True)
+class InMemory(Users):
+    """It may not be asked for a key: all of its rows are loaded."""
+
+    cache: Any = HOURLY
+
+    def reader(self) -> Any:
+        rows = [(0, key, f"user {key}", key % 2 == 0) for key in range(4)]
+        return SplitSpec(_Bounded([rows]))
+
+
+class _Bounded(ScriptedSource):
+    def boundedness(self) -> Boundedness:
+        return Boundedness.BOUNDED
+
+
+@dataclass(frozen=True)
 class UsersConnector(TableConnector):
     identifier: str = "looked-up-users"
 
     def source(self, table: CatalogTable, row: RowType, options: Mapping[str, str]) -> TableSource:
         cache = PartialCacheOptions() if "cached" in options else None
+        if options["way"] == "memory":
+            return InMemory("plain")
         return Users(options["way"], cache)
 
 
@@ -59,15 +81,15 @@ def environment(way: str, cached: str = "") -> TableEnvironment:
     return env
 
 
-def joined(env: TableEnvironment, *ids: int) -> Table:
+def joined(env: TableEnvironment, *ids: int, hint: str = "") -> Table:
     values = ", ".join(f"({each})" for each in ids)
     env.execute_sql(
         "CREATE TEMPORARY VIEW clicks AS "
         f"SELECT *, PROCTIME() AS p FROM (VALUES {values}) AS t (id)"
     )
     return env.sql_query(
-        "SELECT c.id, u.name FROM clicks AS c LEFT JOIN users FOR SYSTEM_TIME AS OF c.p AS u "
-        "ON c.id = u.id AND u.even"
+        f"SELECT {hint} c.id, u.name FROM clicks AS c "
+        "LEFT JOIN users FOR SYSTEM_TIME AS OF c.p AS u ON c.id = u.id AND u.even"
     )
 
 
@@ -84,6 +106,32 @@ def test_plain_and_awaited_lookups_are_the_same(way: str) -> None:
 def test_a_source_may_have_a_cache(way: str) -> None:
     assert len(changes_of(joined(environment(way, ", 'cached' = 'yes'"), 2, 2, 2))) == 3
     assert ASKED == [2]
+
+
+def test_a_table_in_memory_is_asked_nothing_and_not_again() -> None:
+    retry = "/*+ LOOKUP('table'='u', 'retry-predicate'='lookup_miss', "
+    retry += "'retry-strategy'='fixed_delay', 'fixed-delay'='1 h', 'max-attempts'='3') */"
+    assert changes_of(joined(environment("memory"), 1, 2, 9, hint=retry)) == [
+        "+I[1, null]", "+I[2, user 2]", "+I[9, null]",
+    ]  # fmt: skip
+    assert ASKED == []
+
+
+def test_a_hint_gives_look_ups_their_time() -> None:
+    hint = "/*+ LOOKUP('table'='u', 'async'='true', 'timeout'='20 ms', 'capacity'='2') */"
+    with pytest.raises(HeadraceError, match=r"took longer than 0\.02 seconds"):
+        changes_of(joined(environment("async"), 9, hint=hint))
+
+
+def test_a_hint_that_makes_no_sense_is_refused() -> None:
+    hint = "/*+ LOOKUP('table'='u', 'async'='true', 'capacity'='none') */"
+    with pytest.raises(InvalidQuery, match="'capacity' is a whole number above 0, not 'none'"):
+        joined(environment("async"), 1, hint=hint)
+
+
+def test_a_hint_has_no_effect_on_a_table_that_cannot_do_it() -> None:
+    hint = "/*+ LOOKUP('table'='u', 'async'='true', 'output-mode'='allow_unordered') */"
+    assert changes_of(joined(environment("plain"), 2, hint=hint)) == ["+I[2, user 2]"]
 
 
 def test_a_lookup_has_its_time() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -114,6 +116,14 @@ class Database(ABC):
     def stream_cursor(self, connection: Any, fetch_size: int) -> Any:
         """A cursor that fetches many rows little by little."""
 
+    @abstractmethod
+    def commit_each(self, connection: Any) -> None:
+        """From now on every statement is a transaction of its own."""
+
+    @abstractmethod
+    def cut(self, connection: Any) -> None:
+        """End what another thread waits for on a connection, which is of no use from then on."""
+
     # SQL.
 
     def quote(self, name: str) -> str:
@@ -171,6 +181,12 @@ def missing_driver(label: str, package: str) -> Unsupported:
         f"{label} needs the package {package}: install headrace[jdbc]",
         hint="pip install 'headrace[jdbc]'",
     )
+
+
+def shut_down(descriptor: int) -> None:
+    """Let whoever waits for a connection's socket see its end."""
+    with socket.socket(fileno=os.dup(descriptor)) as same:
+        same.shutdown(socket.SHUT_RDWR)
 
 
 def open_database(options: JdbcConnectionOptions) -> Database:

@@ -187,7 +187,8 @@ class TransactionCommitter(Committer[Prepared]):
     def _gone(self, prepared: Prepared) -> JobFailed:
         return JobFailed(
             f"transaction {prepared.name} of {self._database.label} at {self._database.address} "
-            "was prepared, and somebody else has ended it: its rows may be lost",
+            "was prepared, and somebody else has ended it: unless the job was started once more "
+            "meanwhile, its rows may be lost",
             hint="Leave prepared transactions whose names begin with 'headrace-' alone.",
         )
 

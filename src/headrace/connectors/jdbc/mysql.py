@@ -11,6 +11,7 @@ from headrace.connectors.jdbc.databases import (
     Database,
     Trouble,
     missing_driver,
+    shut_down,
 )
 
 _BY_CODE = {
@@ -117,6 +118,12 @@ class MySQL(Database):
         return f"{self.insert(table, columns)} ON DUPLICATE KEY UPDATE {updates}"
 
     # What is there.
+
+    def commit_each(self, connection: Any) -> None:
+        connection.autocommit(True)
+
+    def cut(self, connection: Any) -> None:
+        shut_down(connection._sock.fileno())
 
     def databases(self, connection: Any) -> list[str]:
         found = self._rows(connection, "SHOW DATABASES")

@@ -11,6 +11,7 @@ from headrace.connectors.jdbc.databases import (
     Database,
     Trouble,
     missing_driver,
+    shut_down,
 )
 
 _BY_STATE = {
@@ -101,6 +102,12 @@ class PostgreSQL(Database):
         return f"{self.insert(table, columns)} ON CONFLICT ({names}) {action}"
 
     # What is there.
+
+    def commit_each(self, connection: Any) -> None:
+        connection.autocommit = True
+
+    def cut(self, connection: Any) -> None:
+        shut_down(connection.fileno())
 
     def databases(self, connection: Any) -> list[str]:
         found = connection.execute("SELECT datname FROM pg_database ORDER BY datname")

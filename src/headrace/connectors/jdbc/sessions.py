@@ -102,6 +102,13 @@ class Session:
         where = f"{self.database.label} at {self.database.address}"
         _LOG.warning("%s %s: %s; once more (%d of %d)", doing, where, text, tried, retries)
 
+    def cut(self) -> None:
+        """End what another thread waits for on the connection."""
+        connection = self._connection
+        if connection is not None:
+            with suppress(Exception):
+                self.database.cut(connection)
+
     def close(self) -> None:
         """Give the connection up; what it had not committed is gone."""
         connection, self._connection = self._connection, None

@@ -262,5 +262,6 @@ _FORMATS: dict[str, Callable[[Options, RowType], TableFormat]] = {
     "maxwell-json": _messages,
     "ogg-json": _messages,
     "avro-confluent": _without_files,
+    "debezium-avro-confluent": _without_files,
     "protobuf": _without_files,
 }

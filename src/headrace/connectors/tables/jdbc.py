@@ -21,6 +21,7 @@ from headrace.connectors.jdbc.sink import JdbcSink
 from headrace.connectors.jdbc.statements import parse_statement
 from headrace.connectors.jdbc.table_values import check_types, outward
 from headrace.connectors.jdbc.work import ChangesWork
+from headrace.connectors.tables.lookup_options import lookup_cache
 from headrace.connectors.tables.options import Options
 from headrace.core.expressions import Expression
 from headrace.core.logical_types import RowType
@@ -35,10 +36,9 @@ from headrace.core.table_connector import (
 )
 from headrace.errors import InvalidArgument
 from headrace.operators.sinks import WriteOperator
+from headrace.operators.table.full_cache import FullCacheOptions
 from headrace.operators.table.lookup_cache import PartialCacheOptions
 
-_CACHE = "lookup.partial-cache."
-_OLD_CACHE = ("lookup.cache.max-rows", "lookup.cache.ttl", "lookup.cache.caching-missing-key")
 _ONCE, _AT_LEAST_ONCE = "exactly-once", "at-least-once"
 
 
@@ -50,7 +50,7 @@ class JdbcTableSource(TableSource):
     query: TableQuery
     partitions: Partitions | None = None
     fetch_size: int = 0
-    cache: PartialCacheOptions | None = None
+    cache: PartialCacheOptions | FullCacheOptions | None = None
     max_retries: int = 3
 
     def reader(self) -> SplitSpec:
@@ -138,7 +138,7 @@ class JdbcConnector(TableConnector):
             TableQuery(given.required("table-name"), row.names, row.types, key),
             _partitions(given),
             given.whole("scan.fetch-size", 0) or 0,
-            _cache(given),
+            lookup_cache(given),
             given.whole("lookup.max-retries", 3) or 0,
         )
         given.done()
@@ -149,7 +149,7 @@ class JdbcConnector(TableConnector):
         connection = self._connection(given)
         check_types(row, parse_address(connection.url).kind)
         _partitions(given)
-        _cache(given)
+        lookup_cache(given)
         for name in ("scan.fetch-size", "scan.auto-commit", "lookup.max-retries"):
             given.text(name)
         execution, once = _sink_options(given)
@@ -192,23 +192,6 @@ def _partitions(given: Options) -> Partitions | None:
             "'scan.partition.num' is at least 1"
         )
     return Partitions(column, count, lower, upper)
-
-
-def _cache(given: Options) -> PartialCacheOptions | None:
-    kind = given.choice("lookup.cache", ("NONE", "PARTIAL", "none", "partial"), "NONE").upper()
-    rows, ttl, missing = (given.text(name) for name in _OLD_CACHE)
-    if rows is not None and ttl is not None:  # how it was said before 'lookup.cache'
-        written = given.duration_ms(_OLD_CACHE[1])
-        return PartialCacheOptions(
-            given.whole(_OLD_CACHE[0]), written, None, given.flag(_OLD_CACHE[2], True)
-        )
-    options = PartialCacheOptions(
-        given.whole(f"{_CACHE}max-rows"),
-        given.duration_ms(f"{_CACHE}expire-after-write"),
-        given.duration_ms(f"{_CACHE}expire-after-access"),
-        given.flag(f"{_CACHE}cache-missing-key", missing != "false"),
-    )
-    return options if kind == "PARTIAL" else None
 
 
 def _sink_options(given: Options) -> tuple[JdbcExecutionOptions, bool]:

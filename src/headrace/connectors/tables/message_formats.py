@@ -19,6 +19,7 @@ from headrace.formats.messages.change_formats import (
     MaxwellMessages,
     OggMessages,
 )
+from headrace.formats.messages.debezium_avro import DebeziumAvroMessages
 from headrace.formats.messages.json_values import JsonStrictness
 from headrace.formats.messages.message_format import MessageFormat
 from headrace.formats.messages.plain_formats import CsvMessages, JsonMessages, RawMessages
@@ -37,7 +38,8 @@ def message_format(
     """The format of the option 'format', or with a prefix such as 'value.' of 'value.format'.
 
     Its own options begin with the prefix and the format's name: 'value.json.…'. `row` are the
-    columns it holds; `subject` is what avro-confluent registers its schema under by default.
+    columns it holds; `subject` is what formats with a schema registry register their schema
+    under by default.
     """
     name = options.required(f"{prefix}format")
     make = _FORMATS.get(name)
@@ -142,16 +144,25 @@ def _avro(own: Options, row: RowType) -> MessageFormat:
 
 
 def _confluent(own: Options, row: RowType) -> MessageFormat:
-    for kind, known in (("basic", ("USER_INFO", "URL")), ("bearer", ("STATIC_TOKEN",))):
-        source = own.text(f"{kind}-auth.credentials-source")
+    return _with_registry(ConfluentMessages, "avro-confluent", own, row)
+
+
+def _debezium_avro(own: Options, row: RowType) -> MessageFormat:
+    return _with_registry(DebeziumAvroMessages, "debezium-avro-confluent", own, row)
+
+
+def _with_registry(
+    kind: type[ConfluentMessages], name: str, own: Options, row: RowType
+) -> MessageFormat:
+    for auth, known in (("basic", ("USER_INFO", "URL")), ("bearer", ("STATIC_TOKEN",))):
+        source = own.text(f"{auth}-auth.credentials-source")
         if source is not None and source not in known:
             raise Unsupported(
-                f"'avro-confluent.{kind}-auth.credentials-source' is {' or '.join(known)}, "
-                f"not '{source}'"
+                f"'{name}.{auth}-auth.credentials-source' is {' or '.join(known)}, not '{source}'"
             )
     if own.starting_with("properties."):
         raise Unsupported(
-            "'avro-confluent.properties.…' are settings of Java's client, which is not used",
+            f"'{name}.properties.…' are settings of Java's client, which is not used",
             hint="Use the options of the format.",
         )
     access = RegistryAccess(
@@ -166,7 +177,7 @@ def _confluent(own: Options, row: RowType) -> MessageFormat:
     legacy = own.flag("timestamp_mapping.legacy", True)
     avro_schema(row, legacy=legacy)
     schema = own.text("schema")
-    return ConfluentMessages(access, subject=own.text("subject"), schema=schema, legacy=legacy)
+    return kind(access, subject=own.text("subject"), schema=schema, legacy=legacy)
 
 
 def _protobuf(own: Options, row: RowType) -> MessageFormat:
@@ -198,6 +209,7 @@ _FORMATS: dict[str, Make] = {
     "raw": _raw,
     "avro": _avro,
     "avro-confluent": _confluent,
+    "debezium-avro-confluent": _debezium_avro,
     "protobuf": _protobuf,
     "debezium-json": _debezium,
     "canal-json": _canal,

@@ -77,6 +77,13 @@ class Options:
             raise self._wrong(name, found, f"one of {', '.join(choices)}")
         return found
 
+    def word(self, name: str, choices: tuple[str, ...], default: str) -> str:
+        """One of some words in capitals, however it is written."""
+        found = (self.text(name) or default).upper().replace("-", "_")
+        if found not in choices:
+            raise self._wrong(name, self.text(name), f"one of {', '.join(choices)}")
+        return found
+
     def starting_with(self, prefix: str) -> dict[str, str]:
         """Options of a name space, without its prefix."""
         found = {key: value for key, value in self._options.items() if key.startswith(prefix)}

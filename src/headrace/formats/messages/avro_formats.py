@@ -26,7 +26,13 @@ from headrace.formats.messages.message_format import (
 )
 from headrace.formats.messages.schema_registry import RegistryAccess, SchemaRegistry
 
-__all__ = ["AvroMessages", "ConfluentMessages", "fastavro_module"]
+__all__ = [
+    "AvroMessages",
+    "ConfluentMessages",
+    "fastavro_module",
+    "record_of",
+    "record_writer",
+]
 
 _MAGIC = b"\x00"
 _HEAD_BYTES = 5
@@ -40,11 +46,11 @@ def fastavro_module() -> ModuleType:
     return fastavro
 
 
-def _record_schema(row: RowType, legacy: bool) -> Any:
+def record_schema(row: RowType, legacy: bool) -> Any:
     return avro_schema(row.not_null(), legacy=legacy)
 
 
-def _schemaless(schema: Any, row: RowType) -> Callable[[bytes], Change]:
+def record_of(schema: Any, row: RowType) -> Callable[[bytes], Change]:
     """Reads a bare record that was written by the schema."""
     avro = fastavro_module()
     parsed = avro.parse_schema(schema)
@@ -68,7 +74,7 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _writer(schema: Any, row: RowType, name: str) -> Callable[[Change, bytes], bytes]:
+def record_writer(schema: Any, row: RowType, name: str) -> Callable[[Change, bytes], bytes]:
     avro = fastavro_module()
     parsed, shape = avro.parse_schema(schema), outward(row)
     assert shape is not None
@@ -93,17 +99,17 @@ class AvroMessages(MessageFormat):
     as_json: bool = False
 
     def decoder(self, row: RowType, metadata: tuple[str, ...] = ()) -> Decode:
-        schema = _record_schema(row, self.legacy)
+        schema = record_schema(row, self.legacy)
         if self.as_json:
             return self._json_decoder(schema, row)
-        decode = _schemaless(schema, row)
+        decode = record_of(schema, row)
         return lambda message: [decode(message)]
 
     def encoder(self, row: RowType) -> Encode:
-        schema = _record_schema(row, self.legacy)
+        schema = record_schema(row, self.legacy)
         if self.as_json:
             return self._json_encoder(schema, row)
-        encode = _writer(schema, row, self.name)
+        encode = record_writer(schema, row, self.name)
         return lambda change: encode(change, b"")
 
     def _json_decoder(self, schema: Any, row: RowType) -> Decode:
@@ -150,7 +156,7 @@ class AvroMessages(MessageFormat):
 
     def file_writer(self, row: RowType, out: BinaryIO) -> BulkWriter[Change]:
         """Writes a container file of rows without kinds."""
-        return ContainerWriter(out, _record_schema(row, self.legacy), self.codec, outward(row))
+        return ContainerWriter(out, record_schema(row, self.legacy), self.codec, outward(row))
 
 
 class ContainerWriter(BulkWriter[Any]):
@@ -189,7 +195,7 @@ class ConfluentMessages(MessageFormat):
 
     def decoder(self, row: RowType, metadata: tuple[str, ...] = ()) -> Decode:
         registry = SchemaRegistry(self.access)
-        known: dict[int, Callable[[bytes], Change]] = {}
+        known: dict[int, Decode] = {}
 
         def decode(message: bytes) -> list[Change]:
             if len(message) < _HEAD_BYTES or message[:1] != _MAGIC:
@@ -197,22 +203,20 @@ class ConfluentMessages(MessageFormat):
             number = int.from_bytes(message[1:_HEAD_BYTES])
             read = known.get(number)
             if read is None:
-                read = known[number] = _schemaless(registry.schema(number), row)
-            return [read(message[_HEAD_BYTES:])]
+                read = known[number] = self.record_decoder(registry.schema(number), row)
+            return read(message[_HEAD_BYTES:])
 
         return decode
 
     def encoder(self, row: RowType) -> Encode:
         if self.subject is None:
             raise InvalidArgument(
-                "a table of format 'avro-confluent' that is written needs a subject",
-                hint="Add 'avro-confluent.subject' = '…' to WITH (…).",
+                f"a table of format '{self.name}' that is written needs a subject",
+                hint=f"Add '{self.name}.subject' = '…' to WITH (…).",
             )
 
-        schema = (
-            _record_schema(row, self.legacy) if self.schema is None else json.loads(self.schema)
-        )
-        encode = _writer(schema, row, self.name)
+        schema = self.own_schema(row) if self.schema is None else json.loads(self.schema)
+        encode = self.record_encoder(schema, row)
         registry, subject, heads = SchemaRegistry(self.access), self.subject, list[bytes]()
 
         def message(change: Change) -> bytes:
@@ -221,3 +225,16 @@ class ConfluentMessages(MessageFormat):
             return encode(change, heads[0])
 
         return message
+
+    def own_schema(self, row: RowType) -> Any:
+        """What Flink derives from the table."""
+        return record_schema(row, self.legacy)
+
+    def record_decoder(self, schema: Any, row: RowType) -> Decode:
+        """Reads what follows the number of that schema."""
+        read = record_of(schema, row)
+        return lambda data: [read(data)]
+
+    def record_encoder(self, schema: Any, row: RowType) -> Callable[[Change, bytes], bytes]:
+        """Writes a record by the schema, after some bytes."""
+        return record_writer(schema, row, self.name)

@@ -25,7 +25,13 @@ from headrace.formats.messages.change_messages import (
 from headrace.formats.messages.message_format import BadMessage
 from headrace.formats.table_texts import JsonForm
 
-__all__ = ["CanalMessages", "DebeziumMessages", "MaxwellMessages", "OggMessages"]
+__all__ = [
+    "CanalMessages",
+    "DebeziumMessages",
+    "MaxwellMessages",
+    "OggMessages",
+    "debezium_changes",
+]
 
 _MILLI, _SECOND = 1_000_000, 1_000_000_000
 _MICROSECONDS = LocalZonedTimestampType(6)
@@ -33,6 +39,21 @@ _NO_BEFORE = (
     'its "before" is null: of a table in PostgreSQL, set REPLICA IDENTITY FULL, so that the row '
     "before a change is told"
 )
+
+
+def debezium_changes(body: Mapping[str, Any], row: Rows) -> Parts:
+    """What before, after and op of an event say; `row` reads one of the sides."""
+    operation = body.get("op")
+    match operation:
+        case "c" | "r":
+            return [insert_row(row(body.get("after")))]
+        case "u":
+            return replace_row(body.get("before"), body.get("after"), row, _NO_BEFORE)
+        case "d":
+            if body.get("before") is None:
+                raise BadMessage(_NO_BEFORE)
+            return [delete_row(row(body["before"]))]
+    raise unknown_operation("op", operation, "c, r, u and d")
 
 
 @dataclass(frozen=True)
@@ -64,17 +85,7 @@ class DebeziumMessages(ChangeMessages):
         return payload
 
     def changes(self, body: dict[str, Any], row: Rows, fields: tuple[Field, ...]) -> Parts:
-        operation = body.get("op")
-        match operation:
-            case "c" | "r":
-                return [insert_row(row(body.get("after")))]
-            case "u":
-                return replace_row(body.get("before"), body.get("after"), row, _NO_BEFORE)
-            case "d":
-                if body.get("before") is None:
-                    raise BadMessage(_NO_BEFORE)
-                return [delete_row(row(body["before"]))]
-        raise unknown_operation("op", operation, "c, r, u and d")
+        return debezium_changes(body, row)
 
     def message(self, row: str, *, added: bool) -> str:
         if added:

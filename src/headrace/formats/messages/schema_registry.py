@@ -41,7 +41,7 @@ class RegistryAccess:
             if urlsplit(each).scheme not in ("http", "https"):
                 raise InvalidArgument(
                     "the schema registry's address must begin with http:// or https://",
-                    hint="Correct the option 'avro-confluent.url'.",
+                    hint="Correct the format's option 'url'.",
                 )
 
     def urls(self) -> list[str]:
@@ -112,7 +112,7 @@ class SchemaRegistry:
                 reasons.append(f"{url} ({getattr(error, 'reason', error)})")
         raise SourceUnavailable(
             f"the schema registry does not answer: {', '.join(reasons)}",
-            hint="Check the option 'avro-confluent.url', and that the registry runs.",
+            hint="Check the format's option 'url', and that the registry runs.",
         )
 
     def _ask_one(self, url: str, body: Any) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _refusal(url: str, error: HTTPError) -> InvalidArgument | SourceUnavailable:
     if error.code in (_UNAUTHORIZED, _FORBIDDEN):
         return InvalidArgument(
             f"the schema registry {url} does not let us in ({error.code})",
-            hint="Check 'avro-confluent.basic-auth.user-info' or the bearer token.",
+            hint="Check the format's 'basic-auth.user-info' or the bearer token.",
         )
     if error.code >= 500:
         return SourceUnavailable(f"the schema registry {url} fails: {error.code} {said}".strip())

@@ -108,9 +108,11 @@ async def _in_time(start: Start, settings: AwaitedCalls, what: str) -> Any:
     except TimeoutError:
         if not limit.expired():
             raise  # the function's own
-        raise UserFunctionFailed(
-            f"{what} took longer than {settings.timeout_ms / 1000:g} seconds"
-        ) from None
+        raise took_too_long(what, settings.timeout_ms) from None
+
+
+def took_too_long(what: str, timeout_ms: int) -> UserFunctionFailed:
+    return UserFunctionFailed(f"{what} took longer than {timeout_ms / 1000:g} seconds")
 
 
 async def _retried(start: Start, settings: AwaitedCalls) -> Any:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from headrace.operators.table.awaited_calls import AwaitedCalls, results_of
-from headrace.operators.table.hashable_rows import Values, lookup_form, selector
+from headrace.operators.table.hashable_rows import Values, lookup_form
 
 Lookup = Callable[[Values], Iterable[Values]]
 """From the values of the lookup's columns to the rows that have them."""
@@ -31,16 +31,6 @@ class PartialCacheOptions:
 
 
 @dataclass(frozen=True)
-class FullCacheOptions:
-    """'lookup.cache' = 'FULL': the whole table is loaded, and loaded again every so often."""
-
-    load: Callable[[], Iterable[Values]]
-    columns: tuple[int, ...]
-    """Which columns of a loaded row the lookup is by."""
-    reload_ms: int | None = None
-
-
-@dataclass(frozen=True)
 class RetryOptions:
     """The hint LOOKUP('retry-predicate' = 'lookup_miss', …): how often a lookup that found nothing
     is tried again, and after what delay."""
@@ -49,13 +39,19 @@ class RetryOptions:
     delay_ms: int
 
 
+def _no_time() -> int:
+    """For a cache in which nothing expires: what time it is costs more than to find a row."""
+    return 0
+
+
 class PartialCache:
     """Keeps what a lookup found."""
 
     def __init__(self, lookup: Lookup, options: PartialCacheOptions, clock: Clock):
         self._lookup = lookup
         self._options = options
-        self._clock = clock
+        times = (options.expire_after_write_ms, options.expire_after_access_ms)
+        self._clock: Clock = _no_time if times == (None, None) else clock
         self._kept: OrderedDict[Values, tuple[int, int, Sequence[Values]]] = OrderedDict()
         """By the values: when it was written, when it was last read, and the rows."""
         self.hits = self.misses = 0
@@ -121,50 +117,33 @@ class FetchedInOneQuery:
     not awaited."""
 
     def __init__(self, lookup: Any, retry: RetryOptions | None):
-        self._one = lookup if retry is None else retried(lookup, retry)
-        self._all = lookup.look_up_all
-        self._retries = retry is not None
+        self._lookup = lookup
+        self._retry = retry
         self._rows: dict[Values, Sequence[Values]] = {}
 
     def fetch(self, keys: Iterable[Values]) -> None:
-        wanted = {lookup_form(key): key for key in keys}
-        found = self._all(list(wanted.values())) if wanted else []
-        self._rows = {
-            key: tuple(rows)
-            for key, rows in zip(wanted, found, strict=True)
-            if rows or not self._retries
-        }
+        self._rows = self._found({lookup_form(key): key for key in keys})
+
+    def _found(self, wanted: dict[Values, Values]) -> dict[Values, Sequence[Values]]:
+        """Those that are missing are asked for again together."""
+        found: dict[Values, Sequence[Values]] = {}
+        attempts = 0 if self._retry is None else self._retry.max_attempts
+        while wanted:
+            rows = self._lookup.look_up_all(list(wanted.values()))
+            found |= zip(wanted, map(tuple, rows), strict=True)
+            wanted = {form: key for form, key in wanted.items() if not found[form]}
+            if attempts == 0 or self._retry is None:
+                break
+            attempts -= 1
+            if wanted:
+                time.sleep(self._retry.delay_ms / 1000)
+        return found
 
     def __call__(self, values: Values) -> Sequence[Values]:
         rows = self._rows.get(lookup_form(values))
-        return tuple(self._one(values)) if rows is None else rows
-
-
-class FullCache:
-    """Keeps the whole table by the lookup's columns."""
-
-    def __init__(self, options: FullCacheOptions, clock: Clock):
-        self._options = options
-        self._clock = clock
-        self._loaded_at: int | None = None
-        self._rows: dict[Values, list[Values]] = {}
-
-    def knows(self, values: Values) -> bool:
-        """The lookup is never asked."""
-        return True
-
-    def __call__(self, values: Values) -> Sequence[Values]:
-        now, reload = self._clock(), self._options.reload_ms
-        if self._loaded_at is None or (reload is not None and now - self._loaded_at >= reload):
-            self._load()
-            self._loaded_at = now
-        return self._rows.get(lookup_form(values), ())
-
-    def _load(self) -> None:
-        key_of = selector(self._options.columns)
-        self._rows = {}
-        for row in self._options.load():
-            self._rows.setdefault(lookup_form(key_of(row)), []).append(row)
+        if rows is None:  # a cache had it when keys were fetched, and has it no more
+            ((_, rows),) = self._found({lookup_form(values): values}).items()
+        return rows
 
 
 def retried(lookup: Lookup, options: RetryOptions) -> Lookup:
@@ -198,12 +177,9 @@ def retried_awaited(lookup: Any, options: RetryOptions) -> Any:
 
 
 def cached(
-    lookup: Lookup, cache: PartialCacheOptions | FullCacheOptions | None,
-    retry: RetryOptions | None, clock: Clock,
-) -> Any:  # fmt: skip
+    lookup: Lookup, cache: PartialCacheOptions | None, retry: RetryOptions | None, clock: Clock
+) -> Any:
     """The lookup with what the table's options and the query's hints put in front of it."""
-    if isinstance(cache, FullCacheOptions):
-        return FullCache(cache, clock)
     if retry is not None:
         lookup = retried(lookup, retry)
     return lookup if cache is None else PartialCache(lookup, cache, clock)

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 
 from headrace.core.expressions import Expression
 from headrace.core.operator import Batch, Context
-from headrace.core.user_code import RecordFailure
+from headrace.core.user_code import RecordFailure, apply_all
 from headrace.operators.table.awaited_calls import USUAL, AwaitedCalls, is_awaited
 from headrace.operators.table.compiled import compiled_predicate, compiled_values
-from headrace.operators.table.hashable_rows import Values
+from headrace.operators.table.hashable_rows import Values, lookup_form
 from headrace.operators.table.join_condition import JoinCondition
 from headrace.operators.table.keyed_changes import Row, TableOperator
 from headrace.operators.table.lookup_cache import (
     FetchedInOneQuery,
     FetchedTogether,
-    FullCacheOptions,
     Lookup,
     PartialCacheOptions,
     RetryOptions,
@@ -36,7 +35,7 @@ class LookupJoinOperator(TableOperator):
     def __init__(
         self, left_outer: bool, right_width: int, keys: Sequence[Expression], lookup: Lookup, *,
         pre_filter: Expression | None = None, condition: Expression | None = None,
-        cache: PartialCacheOptions | FullCacheOptions | None = None,
+        cache: PartialCacheOptions | None = None,
         retry: RetryOptions | None = None, time: int | None = None,
         awaited: AwaitedCalls = USUAL,
     ):  # fmt: skip
@@ -45,6 +44,7 @@ class LookupJoinOperator(TableOperator):
         self.lookup = lookup
         self.pre_filter = None if pre_filter is None else compiled_predicate(pre_filter)
         self.condition = JoinCondition(condition)
+        self._always = condition is None
         self.cache = cache
         self.retry = retry
         self.time = time
@@ -77,12 +77,14 @@ class LookupJoinOperator(TableOperator):
 
     def receive(self, side: int, batch: Batch) -> None:
         out: list[Row] = []
-        row = None
+        rows = batch.values
+        keys = apply_all(self.keys.function, rows, "lookup join")
         if self._fetched is not None:
-            self._fetch(self._fetched, batch.values)
+            self._fetch(self._fetched, rows, keys)
+        row = None
         try:
-            for row in batch.values:
-                self._take(row, out)
+            for row, own in zip(rows, keys, strict=True):
+                self._take(row, own, out)
         except Exception as error:
             raise RecordFailure(error, "lookup join", row) from error
         self.emit_rows(out)
@@ -90,24 +92,32 @@ class LookupJoinOperator(TableOperator):
     def _is_asked(self, row: Row, keys: Values) -> bool:
         return None not in keys and (self.pre_filter is None or self.pre_filter.function(row))
 
-    def _fetch(self, fetched: FetchedTogether | FetchedInOneQuery, rows: Sequence[Row]) -> None:
+    def _fetch(
+        self,
+        fetched: FetchedTogether | FetchedInOneQuery,
+        rows: Sequence[Row],
+        keys: Sequence[Values],
+    ) -> None:
         try:
-            fetched.fetch(self._asked(rows))
+            fetched.fetch(self._asked(rows, keys))
         except Exception as error:
             raise RecordFailure(error, "lookup join") from error
 
-    def _asked(self, rows: Sequence[Row]) -> list[Values]:
-        """The keys of these rows that no cache knows."""
-        pairs = ((row, self.keys.function(row)) for row in rows)
-        keys = [keys for row, keys in pairs if self._is_asked(row, keys)]
+    def _asked(self, rows: Sequence[Row], keys: Sequence[Values]) -> list[Values]:
+        """The keys of these rows that no cache knows, each once."""
+        pairs = zip(rows, keys, strict=True)
+        asked = {lookup_form(own): own for row, own in pairs if self._is_asked(row, own)}
         knows = getattr(self._look_up, "knows", None)
-        return keys if knows is None else [each for each in keys if not knows(each)]
+        return [own for own in asked.values() if knows is None or not knows(own)]
 
-    def _take(self, row: Row, out: list[Row]) -> None:
-        keys = self.keys.function(row)
+    def _take(self, row: Row, keys: Values, out: list[Row]) -> None:
         found = len(out)
         if self._is_asked(row, keys):
-            matches = self._condition.seen_from(0, row[1:])
-            out += [(*row, *other) for other in self._look_up(keys) if matches(other)]
+            others = self._look_up(keys)
+            if self._always:
+                out += [(*row, *other) for other in others]
+            else:
+                matches = self._condition.seen_from(0, row[1:])
+                out += [(*row, *other) for other in others if matches(other)]
         if self.left_outer and len(out) == found:
             out.append((*row, *self._nulls))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headrace.core.config import parse_duration
-from headrace.core.table_connector import INSERT
+from headrace.core.source import SplitSpec
+from headrace.core.table_connector import INSERT, TableSource
 from headrace.errors import Unsupported
 from headrace.graph.relations import (
     AssignWatermark,
@@ -16,32 +16,58 @@ from headrace.graph.relations import (
     Relation,
     Scan,
 )
-from headrace.operators.table.awaited_calls import is_awaited
+from headrace.operators.table.awaited_calls import AwaitedCalls, is_awaited
 from headrace.operators.table.compiled import compiled_predicate, compiled_row
+from headrace.operators.table.full_cache import FullCache, FullCacheOptions, WholeTable
 from headrace.operators.table.lookup_cache import (
-    FullCacheOptions,
     Lookup,
     PartialCacheOptions,
-    RetryOptions,
 )
+from headrace.operators.table.lookup_hint import LookupHint, read_lookup_hint
 from headrace.operators.table.user_functions import FunctionContext
 
 
-def cache_options(relation: LookupJoin) -> PartialCacheOptions | FullCacheOptions | None:
-    """How the table's options say that looked-up rows are kept."""
-    return getattr(relation.source, "cache", None)
+def lookup_of(relation: LookupJoin, hint: LookupHint, calls: AwaitedCalls) -> Lookup:
+    """What finds the rows of the table that is looked up. One that cannot do so at the same time
+    for many keys does it as it can, as in Flink."""
+    columns = tuple(column for column, _ in relation.keys)
+    cache = getattr(relation.source, "cache", None)
+    if isinstance(cache, FullCacheOptions):
+        return FullCache(_whole_table(relation.source), columns, cache)
+    lookup = relation.source.lookup(columns)
+    if lookup is None:
+        raise Unsupported("the table of a lookup join cannot be looked up by these columns")
+    if hint.asynchronous and hasattr(lookup, "at_the_same_time"):
+        lookup = lookup.at_the_same_time(calls)
+    return lookup  # type: ignore[no-any-return]
 
 
-def retry_options(hints: tuple[tuple[str, tuple[str, ...]], ...]) -> RetryOptions | None:
-    """LOOKUP('retry-predicate' = 'lookup_miss', …)."""
-    for name, arguments in hints:
-        if name.upper() != "LOOKUP":
-            continue
-        given = dict(argument.split("=", 1) for argument in arguments)
-        if given.get("retry-predicate") == "lookup_miss":
-            delay = parse_duration(given.get("fixed-delay", "0 ms")).to_millis()
-            return RetryOptions(int(given.get("max-attempts", "1")), delay)
-    return None
+def _whole_table(source: TableSource) -> WholeTable:
+    reader = source.reader()
+    if not isinstance(reader, SplitSpec) or not reader.bounded:
+        raise Unsupported(
+            "a cache of a whole table needs a table that is read in splits and ends",
+            hint="Set 'lookup.cache' to 'PARTIAL' or 'NONE'.",
+        )
+    return WholeTable(reader.source)
+
+
+def partial_cache(relation: LookupJoin) -> PartialCacheOptions | None:
+    """How the table's options say that looked-up rows are kept, if not all of them are."""
+    cache = getattr(relation.source, "cache", None)
+    return cache if isinstance(cache, PartialCacheOptions) else None
+
+
+def lookup_hint(relation: LookupJoin) -> LookupHint:
+    """LOOKUP('async' = 'true', 'retry-predicate' = 'lookup_miss', …). A table in memory has no more
+    if it is asked again, nor is there anything to wait for."""
+    found = LookupHint()
+    for name, arguments in relation.hints:
+        if name == "LOOKUP":
+            found = read_lookup_hint(dict(argument.split("=", 1) for argument in arguments))
+    if isinstance(getattr(relation.source, "cache", None), FullCacheOptions):
+        return LookupHint()
+    return found
 
 
 class ShapedLookup:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from headrace.core.expressions import Call, Column, Expression, rewritten
 from headrace.core.source import CollectionSpec, FrameSpec, OnDriver
-from headrace.errors import Unsupported
 from headrace.graph.nodes import SinkNode
 from headrace.graph.relations import (
     LEFT,
@@ -32,7 +31,7 @@ from headrace.operators.table.watermark_assigner import WatermarkAssignerOperato
 from headrace.plan.relational.traversal import walk
 from headrace.sql.resolve_calls import SOURCE_WATERMARK
 from headrace.table.lowering.frames import native_frame
-from headrace.table.lowering.lookups import cache_options, retry_options, shaped
+from headrace.table.lowering.lookups import lookup_hint, lookup_of, partial_cache, shaped
 from headrace.table.lowering.lowering import Lowering
 from headrace.table.lowering.stream_scans import StreamRows
 
@@ -170,19 +169,17 @@ def from_changelog(lowering: Lowering, relation: FromChangelog) -> int:
 
 
 def lookup_join(lowering: Lowering, relation: LookupJoin) -> int:
-    columns = tuple(column for column, _ in relation.keys)
-    lookup = relation.source.lookup(columns)
-    if lookup is None:
-        raise Unsupported("the table of a lookup join cannot be looked up by these columns")
+    hint = lookup_hint(relation)
+    calls = hint.settings(lowering.settings.lookups)
     operator = LookupJoinOperator(
         relation.kind == LEFT,
         len(relation.table.schema),
         [key for _, key in relation.keys],
-        shaped(lookup, relation.table),
+        shaped(lookup_of(relation, hint, calls), relation.table),
         condition=relation.condition,
-        cache=cache_options(relation),
-        retry=retry_options(relation.hints),
+        cache=partial_cache(relation),
+        retry=hint.retry,
         time=lowering.time_column(relation),
-        awaited=lowering.settings.lookups,
+        awaited=calls,
     )
     return lowering.operator("LookupJoin", (lowering.node(relation.input),), operator)

@@ -8,8 +8,7 @@ from headrace.core.expressions import Column
 from headrace.core.logical_types import INT, STRING
 from headrace.errors import HeadraceError
 from headrace.operators.table.lookup_cache import (
-    FullCache,
-    FullCacheOptions,
+    FetchedInOneQuery,
     PartialCache,
     PartialCacheOptions,
     RetryOptions,
@@ -115,20 +114,6 @@ def test_entries_expire_after_writing_and_after_access():
     assert len(other.asked) == 1
 
 
-def test_a_full_cache_loads_the_table_again_after_its_interval():
-    loads, clock = [], [0]
-
-    def load():
-        loads.append(clock[0])
-        return [("a", 1), ("a", 5), ("b", 2)]
-
-    cached = FullCache(FullCacheOptions(load, (0,), reload_ms=50), lambda: clock[0])
-    assert [len(cached((key,))) for key in "abx"] == [2, 1, 0]
-    clock[0] = 50
-    cached(("a",))
-    assert loads == [0, 50]
-
-
 def test_a_lookup_is_tried_again_until_it_finds_something():
     asked = Asked(misses=2)
     assert len(retried(asked, RetryOptions(max_attempts=3, delay_ms=0))(("a",))) == 2
@@ -145,3 +130,27 @@ def test_keys_may_be_any_expressions():
 
 def pair(values):
     return [(f"{values[1]}{values[0]}",)]
+
+
+class AskedTogether:
+    """A lookup of many keys at a time, which finds nothing the first times."""
+
+    asks_together = True
+
+    def __init__(self, misses=0):
+        self.asked = []
+        self.misses = misses
+
+    def look_up_all(self, keys):
+        self.asked.append(keys)
+        return [[] if len(self.asked) <= self.misses else find_city(key) for key in keys]
+
+
+def test_keys_asked_for_together_are_asked_for_again_together():
+    asked = AskedTogether(misses=2)
+    fetched = FetchedInOneQuery(asked, RetryOptions(max_attempts=4, delay_ms=0))
+    fetched.fetch([("a",), ("x",), ("a",), ("b",)])
+    assert [len(fetched((key,))) for key in "axb"] == [2, 0, 1]
+    assert asked.asked == [[("a",), ("x",), ("b",)]] * 3 + [[("x",)]] * 2
+    assert fetched(("b",)) == (("b", 2),)
+    assert len(asked.asked) == 5
