@@ -18,6 +18,7 @@ _SETTINGS = {
     "bind-address": "127.0.0.1",
     "log-bin": "binlog",
     "binlog-format": "ROW",
+    "binlog-row-metadata": "FULL",
     "server-id": "1",
     "innodb-flush-log-at-trx-commit": "2",  # to the system's cache, which outlives the process
     "sync-binlog": "0",
