@@ -130,12 +130,12 @@ def _server_ids(given: Options) -> tuple[int, int] | None:
     text = given.text("server-id")
     if text is None:
         return None
-    low, _, high = text.partition("-")
-    if not (low.isdigit() and (high or low).isdigit()) or not 0 < int(low) <= int(high or low):
+    found = re.fullmatch(r"([1-9]\d*)(?:-([1-9]\d*))?", text)
+    if found is None or int(found[2] or found[1]) < int(found[1]):
         raise InvalidArgument(
             f"'server-id' is a number or a range of numbers as '5400-5408', not '{text}'"
         )
-    return int(low), int(high or low)
+    return int(found[1]), int(found[2] or found[1])
 
 
 def _zone(given: Options) -> str:
