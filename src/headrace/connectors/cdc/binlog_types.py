@@ -87,7 +87,8 @@ def _with_more(
         flags = more.get(_SIGNEDNESS, b"")
         if number // 8 < len(flags):
             found[at] = replace(found[at], unsigned=bool(flags[number // 8] >> 7 - number % 8 & 1))
-    _set_collations(found, _places(found, _CHARACTERS), more, _DEFAULT_CHARSET, _COLUMN_CHARSET)
+    characters = (*_CHARACTERS, GEOMETRY) if of_mariadb else _CHARACTERS
+    _set_collations(found, _places(found, characters), more, _DEFAULT_CHARSET, _COLUMN_CHARSET)
     of_texts = _places(found, (ENUM, SET))
     _set_collations(found, of_texts, more, _ENUM_DEFAULT_CHARSET, _ENUM_COLUMN_CHARSET)
     for kind, code in ((_SET_TEXTS, SET), (_ENUM_TEXTS, ENUM)):
