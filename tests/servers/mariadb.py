@@ -68,7 +68,7 @@ class MariaDB:
         with self._as_root() as session, session.cursor() as cursor:
             cursor.execute("CREATE DATABASE test")
             cursor.execute(f"CREATE USER {USER}@'%%' IDENTIFIED BY %s", (PASSWORD,))
-            cursor.execute(f"GRANT ALL ON *.* TO {USER}@'%'")
+            cursor.execute(f"GRANT ALL ON *.* TO {USER}@'%' WITH GRANT OPTION")
 
     def _as_root(self) -> Any:
         return pymysql.connect(host="127.0.0.1", port=self.port, user="root")
