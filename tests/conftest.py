@@ -27,6 +27,7 @@ LONGEST_FIRST = (
     "test_jdbc_exactly_once.py",
     "test_kafka_kills.py",
     "test_postgres_cdc_kills.py",
+    "test_mysql_cdc_kills.py",
     "test_real_time.py",
     "test_hadoop_files.py",
     "test_hybrid_source.py",

@@ -24,6 +24,7 @@ EFFECTS = {
 }
 """Modules that do something when they are imported, and why."""
 CAUGHT = {
+    "src/headrace/connectors/cdc/mysql_values.py": "the reader tells which value does not fit",
     "src/headrace/formats/json_values.py": "the reader tells which record is bad",
     "src/headrace/formats/text_values.py": "the reader tells which record is bad",
     "src/headrace/sql/ddl_alter.py": "no statement can cause it",

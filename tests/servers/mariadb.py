@@ -19,6 +19,7 @@ _SETTINGS = {
     "bind-address": "127.0.0.1",
     "log-bin": "binlog",
     "binlog-format": "ROW",
+    "binlog-row-metadata": "FULL",
     "server-id": "1",
     "innodb-flush-log-at-trx-commit": "2",  # to the system's cache, which outlives the process
     "sync-binlog": "0",
@@ -68,7 +69,7 @@ class MariaDB:
         with self._as_root() as session, session.cursor() as cursor:
             cursor.execute("CREATE DATABASE test")
             cursor.execute(f"CREATE USER {USER}@'%%' IDENTIFIED BY %s", (PASSWORD,))
-            cursor.execute(f"GRANT ALL ON *.* TO {USER}@'%'")
+            cursor.execute(f"GRANT ALL ON *.* TO {USER}@'%' WITH GRANT OPTION")
 
     def _as_root(self) -> Any:
         return pymysql.connect(host="127.0.0.1", port=self.port, user="root")

@@ -1,6 +1,6 @@
-"""A job from a table of PostgreSQL to Kafka that is killed and started again.
+"""A job from a table of a database to Kafka that is killed and started again.
 
-python -m tests.spark.cdc_jobs <folder> <port of PostgreSQL> <servers of Kafka> <topic>
+python -m tests.spark.cdc_jobs <folder> <connector> <database's port> <Kafka's servers> <topic>
 """
 
 from __future__ import annotations
@@ -16,29 +16,35 @@ from headrace.table import EnvironmentSettings, TableEnvironment
 from tests.conftest import ROOT
 from tests.servers.postgres import PASSWORD, USER
 
+FEW = {"scan_snapshot_fetch_size": "40"}
+OF_CONNECTOR = {
+    "postgres-cdc": lambda name: {"schema-name": "public", "slot.name": name},
+    "mysql-cdc": lambda name: {},
+}
 
-def followed(port: int, name: str, columns: str, **more: str) -> str:
-    """CREATE TABLE of a table that is followed; its slot has its name."""
+
+def followed(connector: str, port: int, name: str, columns: str, **more: str) -> str:
+    """CREATE TABLE of a table that is followed; a slot has its name."""
     options = {
-        "connector": "postgres-cdc",
+        "connector": connector,
         "hostname": "127.0.0.1",
         "port": str(port),
         "username": USER,
         "password": PASSWORD,
         "database-name": "test",
-        "schema-name": "public",
         "table-name": name,
-        "slot.name": name,
+        **OF_CONNECTOR[connector](name),
         **{key.replace("__", "-").replace("_", "."): value for key, value in more.items()},
     }
     given = ", ".join(f"'{key}' = '{value}'" for key, value in options.items() if value)
     return f"CREATE TABLE {name} ({columns}) WITH ({given})"
 
 
-def begin(folder: Path, port: int, servers: str, topic: str, **environ: str) -> Any:
+def begin(folder: Path, connector: str, port: int, servers: str, topic: str, **environ: str) -> Any:
     """One life of the program, in a session of its own."""
+    given = [str(folder), connector, str(port), servers, topic]
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.spark.cdc_jobs", str(folder), str(port), servers, topic],
+        [sys.executable, "-m", "tests.spark.cdc_jobs", *given],
         cwd=ROOT,
         env={**os.environ, **environ},
         stdout=subprocess.PIPE,
@@ -49,7 +55,7 @@ def begin(folder: Path, port: int, servers: str, topic: str, **environ: str) -> 
 
 
 def main() -> None:
-    folder, port, servers, topic = sys.argv[1:]
+    folder, connector, port, servers, topic = sys.argv[1:]
     settings = Configuration()
     settings.set_string("execution.checkpointing.dir", f"{folder}/checkpoints")
     settings.set_string("execution.checkpointing.interval", "100ms")
@@ -60,7 +66,7 @@ def main() -> None:
     chosen = EnvironmentSettings.new_instance().in_streaming_mode()
     tables = TableEnvironment.create(chosen.with_configuration(settings).build())
     columns = "id INT, v INT, PRIMARY KEY (id) NOT ENFORCED"
-    tables.execute_sql(followed(int(port), "killed", columns, scan_snapshot_fetch_size="40"))
+    tables.execute_sql(followed(connector, int(port), "killed", columns, **FEW))
     tables.execute_sql(f"""
         CREATE TABLE output (id INT, v INT) WITH (
             'connector' = 'kafka', 'topic' = '{topic}', 'format' = 'debezium-json',

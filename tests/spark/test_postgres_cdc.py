@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import datetime
-import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from headrace.errors import HeadraceError, InvalidArgument, Unsupported
-from headrace.table import EnvironmentSettings, TableEnvironment
+from headrace.table import TableEnvironment
 from tests.servers.postgres import Postgres
 from tests.servers.postgres import postgres as shared  # noqa: F401
+from tests.spark.cdc_following import (
+    MODES,
+    ORDERS,
+    follow,
+    follow_a_join,
+    make_tables,
+)
 from tests.spark.cdc_jobs import followed
 
-ORDERS = "id INT, name STRING, price DECIMAL(10, 2), PRIMARY KEY (id) NOT ENFORCED"
-NAMES = "name STRING, label STRING, PRIMARY KEY (name) NOT ENFORCED"
-
-
-@pytest.fixture(params=["micro-batch", "real-time"])
-def tables(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> TableEnvironment:
-    monkeypatch.setenv("HEADRACE_STREAM_MODE", request.param)
-    return make_tables()
-
-
-def make_tables() -> TableEnvironment:
-    tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    tables.get_config().set("parallelism.default", "1")
-    return tables
+CONNECTOR = "postgres-cdc"
 
 
 @pytest.fixture
@@ -52,47 +44,12 @@ def postgres(shared: Postgres) -> Iterator[Postgres]:  # noqa: F811
         shared.run(f"DROP PUBLICATION {name}")
 
 
-def follow(
-    tables: TableEnvironment, query: str, change: Callable[[], None], wanted: Callable[[], Any]
-) -> Counter[Any]:
-    """What a query's changes leave, once the database says the same; it changes after the first."""
-    found: Counter[Any] = Counter()
-    changer = threading.Thread(target=change)
-    with tables.execute_sql(query).collect() as changes:
-        for number, row in enumerate(changes):
-            if number == 0:
-                changer.start()
-            found[tuple(row)] += 1 if str(row.get_row_kind()) in ("+I", "+U") else -1
-            if not changer.is_alive() and +found == Counter(wanted()):
-                return +found
-    raise AssertionError("the changes have ended")
-
-
+@pytest.mark.parametrize("mode", MODES)
 def test_a_join_and_an_aggregation_follow_two_tables(
-    tables: TableEnvironment, postgres: Postgres
+    mode: str, monkeypatch: pytest.MonkeyPatch, postgres: Postgres
 ) -> None:
-    """Some changes come while the tables are read, some later; keys change, too."""
-    tables.execute_sql(followed(postgres.port, "orders", ORDERS, scan_snapshot_fetch_size="7"))
-    tables.execute_sql(followed(postgres.port, "names", NAMES))
-    query = (
-        "SELECT label, SUM(price), COUNT(*) FROM orders JOIN names ON orders.name = names.name "
-        "GROUP BY label"
-    )
-
-    def change() -> None:
-        for number in range(1, 31, 4):
-            postgres.run(
-                f"UPDATE orders SET price = price + 0.25, name = 'n2' WHERE id = {number}",
-                f"UPDATE orders SET id = id + 100 WHERE id = {number + 1}",
-                f"DELETE FROM orders WHERE id = {number + 2}",
-            )
-        postgres.run(
-            "BEGIN; INSERT INTO orders VALUES (500, 'n1', 1); ROLLBACK",
-            "INSERT INTO names VALUES ('n2', 'two')",
-            "UPDATE names SET label = 'null' WHERE name = 'n0'",
-        )
-
-    follow(tables, query, change, lambda: postgres.rows(query))
+    monkeypatch.setenv("HEADRACE_STREAM_MODE", mode)
+    follow_a_join(CONNECTOR, postgres)
 
 
 KINDS = (
@@ -119,7 +76,7 @@ def test_types_metadata_and_only_what_is_new(postgres: Postgres) -> None:
         "ALTER TABLE kinds REPLICA IDENTITY FULL",
         f"INSERT INTO kinds VALUES (1, {OF_EACH_KIND})",
     )
-    tables.execute_sql(followed(postgres.port, "kinds", KINDS))
+    tables.execute_sql(followed(CONNECTOR, postgres.port, "kinds", KINDS))
     found: dict[int, Any] = {}
     with tables.execute_sql("SELECT * FROM kinds").collect() as changes:
         for each in changes:
@@ -159,7 +116,9 @@ def truncate_and_read(tables: TableEnvironment, postgres: Postgres) -> None:
 def test_upserts_and_what_cannot_be_told(postgres: Postgres) -> None:
     postgres.run("ALTER TABLE orders REPLICA IDENTITY DEFAULT")
     tables = make_tables()
-    tables.execute_sql(followed(postgres.port, "orders", ORDERS, changelog__mode="upsert"))
+    tables.execute_sql(
+        followed(CONNECTOR, postgres.port, "orders", ORDERS, changelog__mode="upsert")
+    )
     query = "SELECT name, SUM(price) FROM orders GROUP BY name"
 
     def change() -> None:
@@ -196,7 +155,7 @@ def test_what_is_wrong_is_said_before_anything_is_read(
         "EXCEPTION WHEN duplicate_object THEN NULL; END $$",
     )
     tables = make_tables()
-    tables.execute_sql(followed(postgres.port, "orders", columns, **options))
+    tables.execute_sql(followed(CONNECTOR, postgres.port, "orders", columns, **options))
     with (
         pytest.raises(HeadraceError) as wrong,
         tables.execute_sql("SELECT * FROM orders").collect() as changes,
@@ -224,6 +183,6 @@ def test_options_are_checked(
     columns: str, options: dict[str, str], kind: type[HeadraceError], message: str
 ) -> None:
     tables = make_tables()
-    tables.execute_sql(followed(1, "orders", columns, **options))
+    tables.execute_sql(followed(CONNECTOR, 1, "orders", columns, **options))
     with pytest.raises(kind, match=message):
         tables.execute_sql("SELECT * FROM orders")

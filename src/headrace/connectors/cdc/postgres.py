@@ -14,7 +14,8 @@ from headrace.connectors.cdc.pgoutput import PgOutput, Relation, RowChanges
 from headrace.connectors.cdc.places import Key, Place
 from headrace.connectors.cdc.places import View as SeenView
 from headrace.connectors.cdc.postgres_log import ReplicationLog, lsn_number, lsn_text
-from headrace.connectors.cdc.postgres_values import IN_ISO, RowTexts
+from headrace.connectors.cdc.postgres_values import IN_ISO, read_text
+from headrace.connectors.cdc.row_texts import RowTexts
 from headrace.connectors.jdbc.databases import Database, open_database
 from headrace.connectors.jdbc.options import JdbcConnectionOptions
 from headrace.connectors.jdbc.sessions import Session
@@ -47,7 +48,7 @@ class PostgresCapture(Capture):
         super().__init__(table)
         self._slot: str = table.settings["slot"]
         self._publication: str = table.settings["publication"]
-        self._texts = RowTexts(table)
+        self._texts = RowTexts(table, [read_text(type) for type in table.types])
         self._asking: Session | None = None
 
     # Beside the driver.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from headrace.connectors.tables.cdc import PostgresCdcConnector
+from headrace.connectors.tables.cdc import MySqlCdcConnector, PostgresCdcConnector
 from headrace.connectors.tables.datagen import DataGenConnector
 from headrace.connectors.tables.elasticsearch import ElasticsearchConnector
 from headrace.connectors.tables.filesystem import FileSystemConnector
@@ -28,6 +28,7 @@ _CONNECTORS: dict[str, TableConnector] = {
         ElasticsearchConnector("opensearch"),
         ElasticsearchConnector("opensearch-2"),
         PostgresCdcConnector(),
+        MySqlCdcConnector(),
     )
 }
 

@@ -1,4 +1,4 @@
-"""Tables of databases with their changes: 'postgres-cdc'."""
+"""Tables of databases with their changes: 'postgres-cdc' and 'mysql-cdc'."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headrace.connectors.cdc.capture import Capture, CapturedTable
+from headrace.connectors.cdc.mysql import MySqlCapture, mysql_url
 from headrace.connectors.cdc.postgres import PostgresCapture, postgres_url
 from headrace.connectors.cdc.source import ChangeSource
 from headrace.connectors.jdbc.options import JdbcConnectionOptions
@@ -93,6 +95,83 @@ class PostgresCdcConnector(TableConnector):
         )
         given.done()
         return CdcTableSource(captured, PostgresCapture, tuple(_METADATA))
+
+
+@dataclass(frozen=True)
+class MySqlCdcConnector(TableConnector):
+    identifier: str = "mysql-cdc"
+
+    def source(self, table: CatalogTable, row: RowType, options: Mapping[str, str]) -> TableSource:
+        given = Options(self.identifier, options)
+        _check_columns(table, row, self.identifier)
+        startup = _startup(
+            given,
+            ("initial", "latest-offset", "earliest-offset", "specific-offset", "timestamp"),
+        )
+        settings = {"server_ids": _server_ids(given), "zone": _zone(given)}
+        captured = CapturedTable(
+            _connection(given, mysql_url, 3306),
+            given.required("database-name"),
+            None,
+            given.required("table-name"),
+            row.names,
+            row.types,
+            table.schema.primary_key or (),
+            startup,
+            fetch_size=_fetch_size(given),
+            settings={**settings, **_start_place(given, startup)},
+        )
+        given.done()
+        known = tuple(name for name in _METADATA if name != "schema_name")
+        return CdcTableSource(captured, MySqlCapture, known)
+
+
+def _server_ids(given: Options) -> tuple[int, int] | None:
+    text = given.text("server-id")
+    if text is None:
+        return None
+    found = re.fullmatch(r"([1-9]\d*)(?:-([1-9]\d*))?", text)
+    if found is None or int(found[2] or found[1]) < int(found[1]):
+        raise InvalidArgument(
+            f"'server-id' is a number or a range of numbers as '5400-5408', not '{text}'"
+        )
+    return int(found[1]), int(found[2] or found[1])
+
+
+def _zone(given: Options) -> str:
+    name = given.text("server-time-zone", "UTC") or "UTC"
+    try:
+        return ZoneInfo(name).key
+    except (ZoneInfoNotFoundError, ValueError):
+        raise InvalidArgument(
+            f"'server-time-zone' = '{name}' is no time zone", hint="Write a name as 'Asia/Tokyo'."
+        ) from None
+
+
+def _start_place(given: Options, startup: str) -> dict[str, Any]:
+    """Where a job begins that does not begin with the table as it is."""
+    prefix = "scan.startup.specific-offset."
+    for name in ("gtid-set", "skip-events", "skip-rows"):
+        if given.text(prefix + name) is not None:
+            raise Unsupported(
+                f"'{prefix}{name}' has no meaning here",
+                hint=f"Give '{prefix}file' and '{prefix}pos'.",
+            )
+    file, offset = given.text(f"{prefix}file"), given.whole(f"{prefix}pos")
+    millis = given.whole("scan.startup.timestamp-millis")
+    if startup == "specific-offset":
+        if file is None or offset is None or not re.fullmatch(r".+\.\d+", file) or offset < 4:
+            raise InvalidArgument(
+                f"'scan.startup.mode' = 'specific-offset' needs '{prefix}file' as "
+                f"'binlog.000003' and '{prefix}pos', at least 4",
+                hint="SHOW BINARY LOGS, and SHOW BINLOG EVENTS IN '…', tell them.",
+            )
+        return {"file": file, "offset": offset}
+    if startup == "timestamp" and millis is None:
+        raise InvalidArgument(
+            "'scan.startup.mode' = 'timestamp' needs 'scan.startup.timestamp-millis'"
+        )
+    return {"millis": millis}
 
 
 def _slot(given: Options) -> dict[str, str]:
