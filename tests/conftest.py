@@ -28,6 +28,7 @@ LONGEST_FIRST = (
     "test_kafka_kills.py",
     "test_postgres_cdc_kills.py",
     "test_mysql_cdc_kills.py",
+    "test_rabbitmq_kills.py",
     "test_real_time.py",
     "test_hadoop_files.py",
     "test_hybrid_source.py",
@@ -51,8 +52,8 @@ LONGEST_FIRST = (
     "test_random_queries_on_spark.py",
     "test_recorded_by_pyflink.py",
 )
-"""Files that take a minute or more. Two processes share the files in the order of collection: a
-long one that comes last would leave one of them idle."""
+"""Files that take a minute or more. The processes share the files in the order of collection: a
+long one that comes last would leave the others idle."""
 
 # A loaded machine must not turn a slow example into a failure; pytest-timeout guards the test.
 settings.register_profile(
