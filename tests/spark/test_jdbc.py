@@ -226,6 +226,24 @@ def test_many_keys_are_looked_up_as_one_by_one(server: Any) -> None:
             lookup.close()
 
 
+def test_a_scan_may_be_given_up(server: Any) -> None:
+    """What is left is not read, nothing stays open, and the table can be dropped."""
+    server.run(
+        "CREATE TABLE given_up (id INT)",
+        f"INSERT INTO given_up VALUES {', '.join(f'({n})' for n in range(5000))}",
+    )
+    scan = JdbcScan(options(server), TableQuery("given_up", ("id",), (INT,)), fetch_size=10)
+    (split,) = scan.create_enumerator().splits()
+    for closes_reader in (False, True):
+        reader = scan.create_reader()
+        rows = iter(reader.read(split, 0, 1))
+        assert next(rows)[0] == 0
+        if closes_reader:
+            reader.close()
+        del rows  # a warning would be an error
+    server.run("DROP TABLE given_up")
+
+
 def test_a_table_is_loaded_as_a_whole(server: Any) -> None:
     server.run("CREATE TABLE whole (id INT, name VARCHAR(9))", "INSERT INTO whole VALUES (1, 'a')")
     query = TableQuery("whole", ("name", "id"), (STRING, INT))

@@ -117,6 +117,11 @@ class Database(ABC):
         """A cursor that fetches many rows little by little."""
 
     @abstractmethod
+    def drop(self, cursor: Any) -> None:
+        """Let go of such a cursor whose connection is about to be closed; what rows it has left
+        are not read."""
+
+    @abstractmethod
     def commit_each(self, connection: Any) -> None:
         """From now on every statement is a transaction of its own."""
 

@@ -111,6 +111,13 @@ class MySQL(Database):
     def stream_cursor(self, connection: Any, fetch_size: int) -> Any:
         return connection.cursor(load_pymysql().cursors.SSCursor)
 
+    def drop(self, cursor: Any) -> None:
+        # Closed, or forgotten, it would read all rows that are left, if need be of a connection
+        # that is no more.
+        if cursor._result is not None:
+            cursor._result.unbuffered_active = False
+        cursor.connection = None
+
     def upsert(self, table: str, columns: Sequence[str], key: Sequence[str]) -> str:
         changed = [self.quote(name) for name in columns if name not in key]
         changed = changed or [self.quote(key[0])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from headrace.connectors.jdbc.databases import (
@@ -92,6 +93,10 @@ class PostgreSQL(Database):
         cursor = connection.cursor(name="headrace_scan")
         cursor.itersize = fetch_size
         return cursor
+
+    def drop(self, cursor: Any) -> None:
+        with suppress(load_psycopg().Error):  # the connection is lost
+            cursor.close()
 
     def upsert(self, table: str, columns: Sequence[str], key: Sequence[str]) -> str:
         names = ", ".join(map(self.quote, key))

@@ -116,10 +116,14 @@ class _Reader(SplitReader[Row]):
             lambda connection: self._execute(connection, text, values), "cannot read from", 3
         )
         convert, size = self._convert, self._scan.fetch_size or _ROWS_AT_ONCE
-        while rows := self._session.attempt(lambda _: cursor.fetchmany(size), "cannot read from"):
-            yield [(0, *convert(row)) for row in rows]
-        cursor.close()
-        self._session.close()
+        try:
+            while rows := self._session.attempt(
+                lambda _: cursor.fetchmany(size), "cannot read from"
+            ):
+                yield [(0, *convert(row)) for row in rows]
+        finally:  # also of who reads no further
+            self._database.drop(cursor)
+            self._session.close()
 
     def _query(self, info: Sequence[Any]) -> tuple[str, list[Any]]:
         lower, upper = info
