@@ -9,7 +9,7 @@ FLINK    := apache-flink==2.3.0
 
 ARGS        ?=
 PYTEST_ARGS ?=
-WORKERS     ?= 3
+WORKERS     ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -29,7 +29,7 @@ check: lint types setup java ## Before a commit, in minutes: style, types, what 
 		-m "(not spark or smoke) and not slow" $(PYTEST_ARGS)
 
 # Whole files go to the processes: what is made once for a file is dear. tests/conftest.py has the
-# order; WORKERS=0 runs everything in this one process. Three: lives of killed jobs wait a lot.
+# order; WORKERS=0 runs everything in this one process.
 pytest: setup java ## Only the tests (PYTEST_ARGS="-k state -m 'not slow'" selects)
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=40 \
 		--durations-min=10 $(PYTEST_ARGS)

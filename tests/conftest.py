@@ -52,8 +52,8 @@ LONGEST_FIRST = (
     "test_random_queries_on_spark.py",
     "test_recorded_by_pyflink.py",
 )
-"""Files that take a minute or more. The processes share the files in the order of collection: a
-long one that comes last would leave the others idle."""
+"""Files that take a minute or more. Two processes share the files in the order of collection: a
+long one that comes last would leave one of them idle."""
 
 # A loaded machine must not turn a slow example into a failure; pytest-timeout guards the test.
 settings.register_profile(
