@@ -134,6 +134,18 @@ def test_prepared_transactions_show_when_they_are_committed(server: MariaDB) -> 
     table.close()
 
 
+def test_a_prepared_transaction_is_found_behind_rows_of_a_table_that_had_other_columns(
+    server: MariaDB,
+) -> None:
+    server.run("DROP TABLE t", "CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (4)")
+    server.run("ALTER TABLE t ADD COLUMN v VARCHAR(20)")
+    _prepare(server, "early", 5)
+    table = Followed(server, startup="latest-offset")
+    server.run("XA COMMIT 'early'")
+    assert table.next(1) == [(INSERT, 5, "p")]
+    table.close()
+
+
 def _prepare(server: MariaDB, name: str, key: int) -> None:
     server.run(
         f"XA START '{name}'",

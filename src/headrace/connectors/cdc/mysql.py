@@ -200,16 +200,23 @@ class MySqlCapture(Capture):
             start = place_of(file, FIRST_OFFSET)
             if start > before:
                 continue
-            with closing(self._open(start, follow=False, of_table=True)) as log:
+            with closing(self._open(start, follow=False, of_table=False)) as log:
                 for _ in log.read_until(min(before, [start[0] + 1, FIRST_OFFSET, start[2]])):
                     pass
-                if name in log.prepared:
-                    return log.prepared[name]
+            if name in log.prepared_at:
+                return self._prepared_changes(name, *log.prepared_at[name])
         raise self.broken(
             f"has a transaction {name} that was committed after it was prepared in a part of the "
             "log that is purged",
             "Start the job without its checkpoint: it reads the table anew.",
         )
+
+    def _prepared_changes(self, name: str, start: LogPlace, end: LogPlace) -> list[Change]:
+        """Of this transaction alone: before it the table may have had other columns."""
+        with closing(self._open(start, follow=False, of_table=True)) as log:
+            for _ in log.read_until(end):
+                pass
+            return log.prepared[name]
 
     def _on_statement(self, query: Query) -> None:
         """Texts tell nothing of rows."""

@@ -38,6 +38,8 @@ class BinlogLog(ChangeLog):
         self.wire = wire
         self.reached = start
         self.prepared: dict[str, list[Change]] = {}
+        self.prepared_at: dict[str, tuple[Place, Place]] = {}
+        """From where to where they are in the log."""
         self.saw_xa = False
         self._rows, self._on_statement, self._broken = rows, on_statement, broken
         self._find_prepared = find_prepared
@@ -45,6 +47,8 @@ class BinlogLog(ChangeLog):
         """After the last event."""
         self._before = start
         """After the one before it."""
+        self._began = start
+        """Where the transaction begins."""
         self._changes: list[Change] = []
         self._savepoints: dict[str, int] = {}
 
@@ -101,6 +105,7 @@ class BinlogLog(ChangeLog):
                     "its checkpoint.",
                 )
             case kind if kind in be.BEGINNINGS:
+                self._began = self._before
                 self._begin()
             case kind if kind in be.ROWS:
                 if self._rows.are_of_table(event):
@@ -168,6 +173,7 @@ class BinlogLog(ChangeLog):
             return self._commit(event, self._changes)
         self.saw_xa = True
         self.prepared[name] = self._changes
+        self.prepared_at[name] = self._began, self._at
         self._finish()
         return None
 
@@ -175,6 +181,7 @@ class BinlogLog(ChangeLog):
         self.saw_xa = True
         name = be.xa_name(ended[2], ended[3], int(ended[4]))
         changes = self.prepared.pop(name, None)
+        self.prepared_at.pop(name, None)
         if ended[1].upper() == "ROLLBACK" or (changes is None and self._find_prepared is None):
             self._finish()
             return None
