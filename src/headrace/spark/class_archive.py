@@ -17,7 +17,7 @@ from pathlib import Path
 import pyspark
 
 from headrace.java import cache_folder, ensure_java, java_version
-from headrace.spark.spark_home import folder_of_links
+from headrace.spark.spark_home import folder_of_links, spark_jars
 
 _MAKE = "HEADRACE_MAKE_CLASS_ARCHIVE"
 _PATIENCE = 180
@@ -47,10 +47,23 @@ def archive_path() -> Path:
     text = release.read_text(encoding="utf-8") if release.exists() else ""
     found = re.search(r'JAVA_VERSION="([^"]+)"', text)
     version = found.group(1) if found else str(java_version(home))
-    # An archive knows the jars by their paths: each environment has its own.
+    # An archive knows the jars by their paths and times: each environment has its own, and one that
+    # is made anew in the same place a new one.
     spark = folder_of_links() or Path(pyspark.__file__).parent
-    place = hashlib.sha256(f"{home}:{spark}".encode()).hexdigest()[:8]
-    return cache_folder() / f"classes-java-{version}-spark-{pyspark.__version__}-{place}.jsa"
+    name = f"classes-java-{version}-spark-{pyspark.__version__}-{_short(f'{home}:{spark}')}"
+    return cache_folder() / f"{name}-{_short(_jars())}.jsa"
+
+
+def _jars() -> str:
+    if not spark_jars().is_dir():
+        return ""
+    with os.scandir(spark_jars()) as entries:
+        found = [(entry.name, entry.stat()) for entry in entries]
+    return repr(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in found))
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _java_home() -> Path:
@@ -84,10 +97,14 @@ def make_archive() -> bool:
             timeout=_PATIENCE, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
+        unfinished.unlink(missing_ok=True)
         return False
     if not unfinished.exists():
         return False
     unfinished.replace(path)
+    for other in path.parent.glob(f"{path.stem.rpartition('-')[0]}*.jsa"):
+        if other != path:  # of an environment that was here before
+            other.unlink(missing_ok=True)
     return True
 
 

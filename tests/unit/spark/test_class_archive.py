@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from headrace.spark.class_archive import make_base_archive
+from headrace.spark import class_archive
+from headrace.spark.class_archive import archive_path, make_base_archive
 
 # What Java does: it puts the archive beside its libraries.
 JAVA = """#!/bin/sh
@@ -42,3 +44,16 @@ def test_a_java_of_the_system_is_left_as_it_is(tmp_path: Path) -> None:
     home = java_in(tmp_path / "usr" / "lib" / "jvm" / "java")
     make_base_archive(home)
     assert not (home / "calls").exists()
+
+
+def test_jars_that_were_installed_anew_have_another_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Java takes no archive whose jars are younger."""
+    monkeypatch.setattr(class_archive, "spark_jars", lambda: tmp_path)
+    jar = tmp_path / "spark-core.jar"
+    jar.touch()
+    before = archive_path()
+    assert archive_path() == before
+    os.utime(jar, (1, 1))
+    assert archive_path() != before
