@@ -14,13 +14,17 @@ _LOG = logging.getLogger("headrace")
 _PLACES = (
     (r"flink-(sql-)?connector-kafka|kafka-clients", "pip install 'headrace[kafka]'"),
     (
-        r"flink-(sql-)?connector-jdbc|postgresql-|mysql-connector|mariadb-java",
+        r"flink-(sql-)?connector-(jdbc|(postgres|mysql)-cdc)|postgresql-|mysql-connector|mariadb-java",
         "pip install 'headrace[jdbc]'",
     ),
     (r"flink-(sql-)?connector-rabbitmq|amqp-client", "pip install 'headrace[rabbitmq]'"),
     (r"flink-(sql-)?avro", "pip install 'headrace[avro]'"),
     (r"flink-(sql-)?protobuf", "pip install 'headrace[protobuf]'"),
-    (r"flink-(sql-)?(json|csv|parquet|cep|connector-(files|datagen))", "it is part of headrace"),
+    (r"flink-(sql-)?(json|csv|parquet|orc|cep)", "it is part of headrace"),
+    (
+        r"flink-(sql-)?connector-(base|files|datagen|elasticsearch7|opensearch)",
+        "it is part of headrace",
+    ),
 )
 """What the name of a jar begins with, and what to do instead of fetching it."""
 

@@ -7,14 +7,20 @@ from typing import Any
 import pytest
 
 from headrace.common import SimpleStringSchema, Types
+from headrace.connectors.kafka.client import translate
+from headrace.connectors.tables import find_connector
+from headrace.core.logical_types import INT, STRING, Field, RowType
+from headrace.core.table_connector import DELETE, CatalogTable, TableSchema
+from headrace.core.user_code import RecordFailure
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import DeliveryGuarantee
 from headrace.datastream.connectors.kafka import (
+    KafkaRecordDeserializationSchema,
     KafkaRecordSerializationSchema,
     KafkaSink,
     KafkaSource,
 )
-from headrace.errors import InvalidGraph
+from headrace.errors import InvalidGraph, TypeMismatch, Unsupported
 from headrace.plan.planner import plan
 from headrace.table import EnvironmentSettings, TableEnvironment
 
@@ -53,6 +59,131 @@ def write_twice(env: StreamExecutionEnvironment, first: KafkaSink, second: Kafka
     words.sink_to(first).name("to the left")
     words.sink_to(second).name("to the right")
     return plan(env.builder.take("job", **env._graph_settings()))
+
+
+class Message:
+    """What Kafka's client gives of a record."""
+
+    def __init__(self, key: bytes | None, value: bytes | None):
+        self._of = key, value
+
+    def key(self) -> bytes | None:
+        return self._of[0]
+
+    def value(self) -> bytes | None:
+        return self._of[1]
+
+    def topic(self) -> str:
+        return "t"
+
+    def partition(self) -> int:
+        return 3
+
+    def offset(self) -> int:
+        return 7
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, 99
+
+    def headers(self) -> list[tuple[str, bytes]]:
+        return [("h", b"x")]
+
+
+class TestRowsOfATable:
+    ROW = RowType((Field("k", INT), Field("v", STRING)))
+
+    def rows(self, connector: str, *messages: Message, **formats: str) -> list[Any]:
+        options = {
+            "topic": "t",
+            "key.format": "json",
+            "value.format": "json",
+            "value.fields-include": "EXCEPT_KEY",
+            "properties.bootstrap.servers": SERVERS,
+            **{name.replace("__", ".").replace("_", "-"): text for name, text in formats.items()},
+        }
+        if connector == "kafka":
+            options |= {"key.fields": "k", "scan.startup.mode": "earliest-offset"}
+        table = CatalogTable(
+            TableSchema((), primary_key=("k",) if connector == "upsert-kafka" else None)
+        )
+        source = find_connector(connector).source(table, self.ROW, options).reader().source
+        return source.create_reader()._decode(list(messages)).values
+
+    @pytest.mark.parametrize("connector", ["kafka", "upsert-kafka"])
+    def test_a_key_that_is_ignored_makes_no_row(self, connector):
+        bad, good = Message(b"{", b'{"v": "x"}'), Message(b'{"k": 1}', b'{"v": "y"}')
+        [row] = self.rows(connector, bad, good, key__json__ignore_parse_errors="true")
+        assert row[1:] == (1, "y")
+
+    def test_one_that_is_not_ignored_fails_and_says_where(self):
+        with pytest.raises(RecordFailure) as failure:
+            self.rows("kafka", Message(b"{", b'{"v": "x"}'))
+        assert "offset 7 of partition 3 of topic 't'" in str(failure.value.error)
+
+    def test_bad_keys_are_left_out_as_bad_values_are(self):
+        [row] = self.rows("kafka", Message(b"{", b'{"v": "x"}'), bad_rows="skip")
+        assert row[1:3] == (None, None)
+        assert row[-1] == "t-3 at 7"
+
+    def test_every_row_of_a_key_and_of_a_value_is_there(self):
+        many = Message(b'[{"k": 1}, {"k": 2}]', b'[{"v": "a"}, {"v": "b"}]')
+        found = [row[1:] for row in self.rows("kafka", many)]
+        assert found == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
+
+    def test_a_record_without_a_value_deletes_its_key(self):
+        assert self.rows("upsert-kafka", Message(b'{"k": 1}', None)) == [(DELETE, 1, None)]
+        assert self.rows("kafka", Message(b'{"k": 1}', None)) == []
+
+
+class TestWholeRecords:
+    def read(self, deserialize: Any, *messages: Message) -> Any:
+        class Schema(KafkaRecordDeserializationSchema):
+            def deserialize(self, record):
+                return deserialize(record)
+
+            def get_produced_type(self):
+                return Types.PICKLED_BYTE_ARRAY()
+
+        builder = KafkaSource.builder().set_bootstrap_servers(SERVERS).set_topics("t")
+        source = builder.set_deserializer(Schema()).build()
+        return source.create_reader()._decode(list(messages))
+
+    def test_all_there_is_to_know_of_a_record(self):
+        batch = self.read(lambda record: [record], Message(b"k", None))
+        assert batch.values == [("t", 3, 7, 99, b"k", None, [("h", b"x")])]
+        assert batch.timestamps == [99]
+
+    def test_any_number_of_values(self):
+        letters = self.read(
+            lambda record: None if record.value is None else record.value.decode().split(),
+            Message(None, b"a b"), Message(None, None), Message(None, b""), Message(None, b"c"),
+        )  # fmt: skip
+        assert letters.values == ["a", "b", "c"]
+        assert letters.timestamps == [99, 99, 99]
+
+    @pytest.mark.parametrize("given", ["text", b"bytes", 7])
+    def test_a_value_alone_is_refused(self, given):
+        with pytest.raises(RecordFailure) as failure:
+            self.read(lambda record: given, Message(None, b"a"))
+        assert "no iterable of values" in str(failure.value.error)
+        assert "yield value" in str(failure.value.error)
+
+    def test_a_schema_for_values_is_refused(self):
+        with pytest.raises(TypeMismatch, match="set_value_only_deserializer"):
+            KafkaSource.builder().set_deserializer(SimpleStringSchema())
+
+
+class TestProperties:
+    def test_names_of_java_s_client(self):
+        found = translate({"client.id.prefix": "me", "ssl.endpoint.identification.algorithm": ""})
+        assert found["client.id"] == "me"
+        assert found["ssl.endpoint.identification.algorithm"] == "none"
+
+    @pytest.mark.parametrize("name", ["interceptor.classes", "partitioner.class"])
+    def test_classes_that_would_change_something_are_refused(self, name):
+        with pytest.raises(Unsupported, match=f"{name} is about classes of Java"):
+            translate({name: "org.acme.Mine"})
+        assert name not in translate({name: ""})
 
 
 class TestTransactionalIds:

@@ -18,6 +18,7 @@ from headrace.connectors.tables.datagen import GeneratedSource
 from headrace.connectors.tables.rows import RowsSource
 from headrace.core.logical_types import (
     BIGINT,
+    DATE,
     INT,
     STRING,
     ArrayType,
@@ -28,7 +29,9 @@ from headrace.core.logical_types import (
     VarCharType,
 )
 from headrace.core.table_connector import (
+    APPEND,
     CatalogTable,
+    ChangelogMode,
     TableConnector,
     TableSchema,
     TableSource,
@@ -39,6 +42,21 @@ from headrace.table.table_environment import TableEnvironment
 ROW = RowType((Field("a", INT), Field("b", STRING)))
 TABLE = CatalogTable(TableSchema(()))
 FILES = {"connector": "filesystem", "path": "/data", "format": "csv"}
+LOG = {
+    "connector": "kafka",
+    "topic": "t",
+    "format": "json",
+    "properties.bootstrap.servers": "127.0.0.1:1",
+    "scan.startup.mode": "earliest-offset",
+}
+KEYED = {
+    "connector": "upsert-kafka",
+    "topic": "t",
+    "key.format": "json",
+    "value.format": "json",
+    "properties.bootstrap.servers": "127.0.0.1:1",
+}
+TABLE_WITH_KEY = CatalogTable(TableSchema((), primary_key=("a",)))
 
 
 def source(options: Mapping[str, str], row: RowType = ROW) -> TableSource:
@@ -71,6 +89,10 @@ def source(options: Mapping[str, str], row: RowType = ROW) -> TableSource:
             {"connector": "datagen", "row-per-second": "1"},
             "Did you mean 'rows-per-second'",
         ),
+        ({**FILES, "sink.rolling-policy.size": "1MB"}, "'sink.rolling-policy.file-size'"),
+        ({**LOG, "sink.semantic": "exactly-once"}, "has no option 'sink.semantic'"),
+        ({**LOG, "sink.partitioner": "org.acme.ByRegion"}, "is a class of Java"),
+        ({**LOG, "scan.startup.mod": "latest-offset"}, "Did you mean 'scan.startup.mode'"),
         ({"connector": "datagen", "number-of-rows": "x"}, "is a whole number"),
         (
             {"connector": "datagen", "fields.a.kind": "sequence"},
@@ -82,6 +104,78 @@ def test_wrong_options_are_refused(options: dict[str, str], message: str) -> Non
     with pytest.raises(HeadraceError) as refused:
         source(options)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({**LOG, "sink.delivery-guarante": "exactly-once"}, "mean 'sink.delivery-guarantee'"),
+        ({**LOG, "sink.transaction-naming-strategy": "POOLING"}, "has no option"),
+        ({**LOG, "sink.delivery-guarantee": "exactly-once"}, "'sink.transactional-id-prefix'"),
+        ({**LOG, "scan.startup.mod": "latest-offset"}, "Did you mean 'scan.startup.mode'"),
+        ({**LOG, "bad-row": "skip"}, "Did you mean 'bad-rows'"),
+        ({**LOG, "sink.partitioner": "org.acme.ByRegion"}, "is a class of Java"),
+        ({**KEYED, "sink.delivery-guarante": "none"}, "mean 'sink.delivery-guarantee'"),
+        ({**KEYED, "scan.startup.mode": "latest-offset"}, "has no option 'scan.startup.mode'"),
+        ({**KEYED, "sink.buffer-flush.max-rows": "many"}, "is a whole number"),
+        ({**FILES, "sink.rolling-policy.size": "1MB"}, "'sink.rolling-policy.file-size'"),
+    ],
+)
+def test_wrong_options_of_what_is_written_are_refused(
+    options: dict[str, str], message: str
+) -> None:
+    table = TABLE_WITH_KEY if options["connector"] == "upsert-kafka" else TABLE
+    with pytest.raises(HeadraceError) as refused:
+        find_connector(options["connector"]).sink(table, ROW, options)
+    assert message in str(refused.value)
+
+
+def test_one_table_of_kafka_may_be_read_and_written() -> None:
+    log = {
+        **LOG,
+        "bad-rows": "skip",
+        "scan.bounded.mode": "latest-offset",
+        "sink.delivery-guarantee": "exactly-once",
+        "sink.parallelism": "2",
+        "sink.partitioner": "fixed",
+        "sink.transactional-id-prefix": "p",
+    }
+    assert source(log).bounded
+    find_connector("kafka").sink(TABLE, ROW, log)
+    keyed = {**KEYED, "sink.buffer-flush.max-rows": "5", "sink.buffer-flush.interval": "1 s"}
+    assert not find_connector("upsert-kafka").source(TABLE_WITH_KEY, ROW, keyed).bounded
+    find_connector("upsert-kafka").sink(TABLE_WITH_KEY, ROW, keyed)
+
+
+def test_tables_of_databases_are_shared_by_columns_of_numbers() -> None:
+    shared = {
+        "connector": "jdbc",
+        "url": "jdbc:postgresql://127.0.0.1:1/d",
+        "table-name": "t",
+        "scan.partition.column": "day",
+        "scan.partition.num": "2",
+        "scan.partition.lower-bound": "1",
+        "scan.partition.upper-bound": "9",
+    }
+    row = RowType((Field("a", INT), Field("day", DATE)))
+    with pytest.raises(Unsupported, match=r"'scan.partition.column' = 'day' is of type DATE"):
+        source(shared, row)
+    source({**shared, "scan.partition.column": "a"}, row)
+
+
+DOCUMENTS = {"connector": "elasticsearch-7", "hosts": "http://127.0.0.1:1"}
+CHANGES = ChangelogMode(updates_after=True, deletes=True, key=(0,))
+
+
+def test_documents_in_an_index_of_the_clock_are_only_added() -> None:
+    for now in ("NOW()", "now( )", "CURRENT_TIMESTAMP", "now()"):
+        options = {**DOCUMENTS, "index": f"log-{{{now}|yyyy}}", "sink.flush-on-checkpoint": "true"}
+        sink = find_connector("elasticsearch-7").sink(TABLE_WITH_KEY, ROW, options)
+        assert sink.accepts(APPEND) == APPEND
+        with pytest.raises(InvalidArgument, match="the index depends on the clock"):
+            sink.accepts(CHANGES)
+    by_column = {**DOCUMENTS, "index": "log-{b}"}
+    find_connector("elasticsearch-7").sink(TABLE_WITH_KEY, ROW, by_column).accepts(CHANGES)
 
 
 @pytest.mark.parametrize(

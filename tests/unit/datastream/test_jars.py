@@ -16,6 +16,12 @@ BUILT_IN = {
     "flink-sql-connector-rabbitmq-3.0.1-1.17.jar": "headrace[rabbitmq]",
     "flink-sql-avro-2.3.0.jar": "headrace[avro]",
     "flink-sql-protobuf-2.3.0.jar": "headrace[protobuf]",
+    "flink-sql-connector-postgres-cdc-3.4.0.jar": "headrace[jdbc]",
+    "flink-sql-connector-mysql-cdc-3.4.0.jar": "headrace[jdbc]",
+    "flink-sql-connector-elasticsearch7-4.0.0-2.0.jar": "part of headrace",
+    "flink-sql-connector-opensearch-2.0.0-1.19.jar": "part of headrace",
+    "flink-sql-orc-2.3.0.jar": "part of headrace",
+    "flink-connector-base-2.3.0.jar": "part of headrace",
     "flink-json-2.3.0.jar": "part of headrace",
 }
 

@@ -148,6 +148,17 @@ def test_a_field_that_must_be_there():
     assert make("json", one(INT)).decoder(one(INT))(b"{}") == [(0, None)]
 
 
+def test_an_array_of_json_objects_is_a_row_for_each():
+    row = one(INT)
+    decode = make("json", row).decoder(row)
+    assert decode(b'[{"a": 1}, {"a": 2}]') == [(0, 1), (0, 2)]
+    assert decode(b"[]") == []
+    with pytest.raises(BadMessage, match="7 is no JSON object"):
+        decode(b'[{"a": 1}, 7]')
+    ignoring = make("json", row, ignore_parse_errors="true").decoder(row)
+    assert ignoring(b'[{"a": 1}, 7, {"a": "x"}]') == [(0, 1), (0, None)]
+
+
 def test_keys_that_are_null():
     row = one(MapType(STRING, INT))
     change = (0, {None: 1, "b": 2})

@@ -21,7 +21,7 @@ from headrace.operators.functions.date_patterns import written
 __all__ = ["IndexPattern", "RowActions", "check_key", "parse_index"]
 
 _PART = re.compile(r"\{(?P<field>[^{}|]*)(\|(?P<format>[^{}]*))?\}")
-_NOW = ("now()", "now")
+_NOW = ("now()", "now", "current_timestamp")
 _DAY_NANOS = 86_400 * 10**9
 _NOT_IN_KEYS = (lt.ArrayType, lt.MapType, lt.MultisetType, lt.RowType, *lt.BINARIES)
 Values = Sequence[Any]
@@ -37,6 +37,11 @@ class IndexPattern:
     """The column it depends on; None with a format: the clock; None without: nothing."""
     format: str | None = None
     after: str = ""
+
+    @property
+    def by_the_clock(self) -> bool:
+        """Whether it depends on when a row is written."""
+        return self.column is None and self.format is not None
 
     def namer(self, row: RowType) -> Text:
         before, at, pattern, after = self.before, self.column, self.format, self.after
@@ -66,7 +71,7 @@ def parse_index(index: str, row: RowType) -> IndexPattern:
     [part] = found
     field, pattern = part["field"].strip(), part["format"]
     before, after = index[: part.start()], index[part.end() :]
-    if field in _NOW:
+    if field not in row.names and field.lower().replace(" ", "") in _NOW:
         return IndexPattern(before, None, pattern or "yyyy_MM_dd", after)
     if field not in row.names:
         raise InvalidArgument(

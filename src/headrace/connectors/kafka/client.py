@@ -33,6 +33,7 @@ _ANSWER_MS = "default.api.timeout.ms"
 _ANSWER_AFTER_MS = 15_000
 
 _OTHER_NAMES = {
+    "client.id.prefix": "client.id",
     "fetch.max.wait.ms": "fetch.wait.max.ms",
     "max.request.size": "message.max.bytes",
     "metadata.max.age.ms": "topic.metadata.refresh.interval.ms",
@@ -47,7 +48,6 @@ _OF_JAVA_ALONE = frozenset(
         "buffer.memory",
         "commit.offsets.on.checkpoint",
         "exclude.internal.topics",
-        "interceptor.classes",
         "key.deserializer",
         "key.serializer",
         "max.block.ms",
@@ -57,7 +57,6 @@ _OF_JAVA_ALONE = frozenset(
         "metrics.recording.level",
         "metrics.sample.window.ms",
         "partition.discovery.interval.ms",
-        "partitioner.class",
         "reconnect.backoff.ms.max",
         "register.consumer.metrics",
         "register.producer.metrics",
@@ -73,6 +72,13 @@ _STORES = {
     "ssl.keystore.type": "ssl.certificate.location and ssl.key.location, files in PEM",
     "sasl.login.callback.handler.class": "sasl.oauthbearer.method=oidc and its properties",
 }
+_CLASSES = {
+    "interceptor.classes": "Do it in a function before the sink or behind the source.",
+    "partitioner.class": "Choose the partition in KafkaRecordSerializationSchema.to_record, or "
+    "with 'sink.partitioner' of a table.",
+}
+"""What would change records or where they go."""
+_HOST_CHECK = "ssl.endpoint.identification.algorithm"
 _LOGIN = re.compile(r'(username|password)\s*=\s*(?:"([^"]*)"|\'([^\']*)\'|([^\s;]+))')
 
 
@@ -97,9 +103,15 @@ def translate(properties: Properties) -> dict[str, Any]:
                 f"the property {name} is about files of Java",
                 hint=f"Set {_STORES[name]}.",
             )
+        if name in _CLASSES and value:
+            raise Unsupported(
+                f"the property {name} is about classes of Java ({value})", hint=_CLASSES[name]
+            )
         if name == "sasl.jaas.config":
             found.update(_read_login(value))
-        elif name not in _OF_JAVA_ALONE:
+        elif name == _HOST_CHECK:
+            found[name] = value or "none"
+        elif name not in _OF_JAVA_ALONE and name not in _CLASSES:
             found[_OTHER_NAMES.get(name, name)] = value
     return {"logger": _SILENT, **found}
 

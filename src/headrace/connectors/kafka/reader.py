@@ -10,10 +10,11 @@ from typing import Any
 
 from headrace.connectors.kafka.client import LastError, connected_to, kafka
 from headrace.connectors.kafka.partitions import Subscription
+from headrace.connectors.kafka.records import KafkaConsumerRecord
 from headrace.core.operator import Batch
 from headrace.core.source import Split, SplitReader
 from headrace.core.user_code import RecordFailure
-from headrace.errors import HeadraceError, SourceUnavailable, UnfitValue
+from headrace.errors import HeadraceError, SourceUnavailable, TypeMismatch, UnfitValue
 
 __all__ = ["Decode", "PartitionReader"]
 
@@ -236,6 +237,38 @@ class DecodeValues:
         except Exception as error:
             raise undecodable(error, messages[len(done)]) from error
         return done
+
+
+class DecodeRecords:
+    """Makes any number of records of each message as a whole."""
+
+    def __init__(self, deserialize: Callable[[KafkaConsumerRecord], Iterable[Any] | None]):
+        self._deserialize = deserialize
+
+    def __call__(self, messages: list[Message]) -> Batch:
+        records: list[Any] = []
+        times: list[int | None] = []
+        for message, stamp in zip(messages, message_times(messages), strict=True):
+            try:
+                found = self._values(message, stamp)
+            except Exception as error:
+                raise undecodable(error, message) from error
+            records += found
+            times += [stamp] * len(found)
+        return Batch(records, times)
+
+    def _values(self, message: Message, stamp: int | None) -> list[Any]:
+        record = KafkaConsumerRecord(
+            message.topic(), message.partition(), message.offset(), stamp,
+            message.key(), message.value(), list(message.headers() or ()),
+        )  # fmt: skip
+        found = self._deserialize(record)
+        if isinstance(found, str | bytes) or not isinstance(found, Iterable | None):
+            raise TypeMismatch(
+                f"deserialize() gave {found!r}, which is no iterable of values",
+                hint="Write `yield value`, or return a list.",
+            )
+        return list(found or ())
 
 
 def undecodable(error: Exception, message: Message) -> RecordFailure:

@@ -1,18 +1,21 @@
-"""From values of a stream to records of Kafka."""
+"""From values of a stream to records of Kafka, and back."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from headrace.connectors.argument_checks import require_instance
 from headrace.core.serialization import SerializationSchema
+from headrace.core.types import TypeInformation
 from headrace.errors import InvalidArgument, TypeMismatch
 from headrace.origin import calling_origin
 
 __all__ = [
+    "KafkaConsumerRecord",
     "KafkaProducerRecord",
+    "KafkaRecordDeserializationSchema",
     "KafkaRecordSerializationSchema",
     "KafkaRecordSerializationSchemaBuilder",
     "KafkaTopicSelector",
@@ -29,6 +32,33 @@ class KafkaProducerRecord(NamedTuple):
     headers: Any = None
     """Pairs of a name and bytes, or nothing."""
     timestamp: int | None = None
+
+
+class KafkaConsumerRecord(NamedTuple):
+    """A record as it is in Kafka."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int | None
+    """In milliseconds, if Kafka knows it."""
+    key: bytes | None
+    value: bytes | None
+    """None: the record deletes what was there for its key."""
+    headers: list[tuple[str, bytes | None]]
+
+
+class KafkaRecordDeserializationSchema(ABC):
+    """How values of a stream are made of whole records: of their keys, headers, places, and also
+    of records without a value."""
+
+    @abstractmethod
+    def deserialize(self, record: KafkaConsumerRecord) -> Iterable[Any] | None:
+        """The values of a record: any number of them, or none."""
+
+    @abstractmethod
+    def get_produced_type(self) -> TypeInformation:
+        """The type of the values."""
 
 
 class KafkaTopicSelector(ABC):

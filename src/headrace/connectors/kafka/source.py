@@ -11,7 +11,8 @@ from headrace.connectors.argument_checks import require_instance
 from headrace.connectors.kafka.client import property_text
 from headrace.connectors.kafka.offsets import KafkaOffsetsInitializer, KafkaTopicPartition
 from headrace.connectors.kafka.partitions import PartitionEnumerator, Subscription
-from headrace.connectors.kafka.reader import Decode, DecodeValues, PartitionReader
+from headrace.connectors.kafka.reader import Decode, DecodeRecords, DecodeValues, PartitionReader
+from headrace.connectors.kafka.records import KafkaRecordDeserializationSchema
 from headrace.core.serialization import DeserializationSchema
 from headrace.core.source import Boundedness, Source, SplitEnumerator, SplitReader
 from headrace.core.types import TypeInformation
@@ -66,7 +67,7 @@ class KafkaSourceBuilder:
         self._starting = KafkaOffsetsInitializer.earliest()
         self._stopping: KafkaOffsetsInitializer | None = None
         self._bounded = False
-        self._schema: DeserializationSchema | None = None
+        self._schema: DeserializationSchema | KafkaRecordDeserializationSchema | None = None
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
         """The addresses of brokers, with commas between them."""
@@ -156,6 +157,18 @@ class KafkaSourceBuilder:
         )
         return self
 
+    def set_deserializer(
+        self, record_deserializer: KafkaRecordDeserializationSchema
+    ) -> KafkaSourceBuilder:
+        """How a whole record, with its key, headers and place, becomes values of the stream."""
+        self._schema = require_instance(
+            record_deserializer,
+            KafkaRecordDeserializationSchema,  # type: ignore[type-abstract]
+            "set_deserializer",
+            hint="A schema for values alone goes to set_value_only_deserializer().",
+        )
+        return self
+
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
         """How the consumers of this source call themselves."""
         return self.set_property("client.id", prefix)
@@ -197,10 +210,17 @@ class KafkaSourceBuilder:
             subscription = replace(subscription, discovery_ms=pause)
         if self._properties.get(_COMMITS, "true").lower() == "false":
             subscription = replace(subscription, commits=False)
-        schema = self._schema
         return KafkaSource(
-            subscription, lambda: DecodeValues(schema.deserialize), schema.get_produced_type()
+            subscription, _decoder_of(self._schema), self._schema.get_produced_type()
         )
+
+
+def _decoder_of(
+    schema: DeserializationSchema | KafkaRecordDeserializationSchema,
+) -> Callable[[], Decode]:
+    if isinstance(schema, KafkaRecordDeserializationSchema):
+        return lambda: DecodeRecords(schema.deserialize)
+    return lambda: DecodeValues(schema.deserialize)
 
 
 def _missing(what: str, call: str) -> InvalidArgument:

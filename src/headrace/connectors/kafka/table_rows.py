@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, product
 from typing import Any
 
 from headrace.connectors.kafka.reader import undecodable
@@ -21,10 +21,9 @@ from headrace.core.logical_types import (
 )
 from headrace.core.operator import Batch
 from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from headrace.errors import Unsupported
 from headrace.formats.messages.message_format import BadMessage, MessageFormat, shown_message
 
-__all__ = ["READABLE", "WRITABLE", "RowDecoder", "RowLayout", "RowRecords"]
+__all__ = ["PARTITIONERS", "READABLE", "WRITABLE", "RowDecoder", "RowLayout", "RowRecords"]
 
 _STRING = VarCharType(nullable=False)
 _HEADERS = MapType(_STRING, VarBinaryType())
@@ -38,6 +37,7 @@ READABLE: Mapping[str, LogicalType] = {
     "timestamp-type": VarCharType(nullable=False),
 }
 WRITABLE = ("headers", "timestamp")
+PARTITIONERS = ("default", "fixed", "round-robin")
 _MS = 1_000_000
 _TIMESTAMP_TYPES = ("NoTimestampType", "CreateTime", "LogAppendTime")
 
@@ -139,23 +139,24 @@ class RowDecoder:
         ]
 
         def decode(message: Any) -> list[tuple[Any, ...]]:
-            columns: list[Any] = [None] * width
-            raw_key = message.key()
-            if key is not None and raw_key is not None:
-                for at, found in zip(layout.key_columns, key(raw_key)[0][1:], strict=True):
-                    columns[at] = found
-            raw = message.value()
-            if raw is None:
-                if not layout.by_key:
-                    return []
-                beside = [None if read is None else read(message) for read, _ in extra]
-                return [(DELETE, *columns, *beside)]
+            raw, raw_key = message.value(), message.key()
+            if raw is None and not layout.by_key:
+                return []
+            # A format that ignores what it cannot read makes no row of such a key.
+            keys = [()] if key is None or raw_key is None else [each[1:] for each in key(raw_key)]
+            changes = [(DELETE,)] if raw is None else value(raw)
             rows = []
-            for change in value(raw):
+            for of_key, change in product(keys, changes):
+                columns: list[Any] = [None] * width
+                for at, found in zip(layout.key_columns, of_key, strict=False):
+                    columns[at] = found
                 for at, found in zip(layout.value_columns, change[1:], strict=False):
                     columns[at] = found
-                beside = [change[at] if read is None else read(message) for read, at in extra]
-                kind = UPDATE_AFTER if layout.by_key else change[0]
+                beside = [
+                    read(message) if read is not None else None if raw is None else change[at]
+                    for read, at in extra
+                ]
+                kind = UPDATE_AFTER if layout.by_key and raw is not None else change[0]
                 rows.append((kind, *columns, *beside))
             return rows
 
@@ -222,17 +223,10 @@ class RowRecords(KafkaRecordSerializationSchema):
 def _partition_choice(
     name: str, subtask: int, total: Callable[[], int]
 ) -> Callable[[], int | None]:
-    match name:
-        case "default":
-            return lambda: None
-        case "fixed":
-            place = subtask % total()
-            return lambda: place
-        case "round-robin":
-            size, turns = total(), count(subtask)
-            return lambda: next(turns) % size
-        case other:
-            raise Unsupported(
-                f"'sink.partitioner' = '{other}' is a class of Java",
-                hint="There are: default, fixed, round-robin.",
-            )
+    if name == "default":
+        return lambda: None
+    if name == "fixed":
+        place = subtask % total()
+        return lambda: place
+    size, turns = total(), count(subtask)
+    return lambda: next(turns) % size

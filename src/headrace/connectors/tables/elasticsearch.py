@@ -36,10 +36,17 @@ _STRATEGIES = {
 class ElasticsearchTableSink(TableSink):
     sink: ElasticsearchSink
     has_key: bool
+    by_the_clock: bool
 
     def accepts(self, wanted: ChangelogMode) -> ChangelogMode:
         if not self.has_key or wanted.insert_only:
             return APPEND
+        if self.by_the_clock:
+            raise InvalidArgument(
+                "the index depends on the clock, and the query updates or deletes rows: they would "
+                "not be found again in an index of another time",
+                hint="Name the index by a column, or write a query that only adds rows.",
+            )
         return ChangelogMode(updates_after=True, deletes=True, key=wanted.key, deletes_by_key=True)
 
     def operator(self) -> WriteOperator:
@@ -67,7 +74,8 @@ class ElasticsearchConnector(TableConnector):
         given.done()
         places = tuple(row.names.index(name) for name in key)
         actions = RowActions(row, places, index, format, delimiter)
-        return ElasticsearchTableSink(ElasticsearchSink(access, actions, flushing), bool(key))
+        sink = ElasticsearchSink(access, actions, flushing)
+        return ElasticsearchTableSink(sink, bool(key), index.by_the_clock)
 
 
 def _access(given: Options) -> Access:
@@ -90,6 +98,7 @@ def _access(given: Options) -> Access:
 
 
 def _flushing(given: Options) -> Flushing:
+    given.flag("sink.flush-on-checkpoint", True)  # DeliveryGuarantee.NONE is no less careful
     guarantee = given.choice(
         "sink.delivery-guarantee", ("at-least-once", "none", "exactly-once"), "at-least-once"
     )

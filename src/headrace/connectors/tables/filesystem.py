@@ -312,7 +312,26 @@ class FileTableSink(TableSink):
 
 _CHARSETS = ("US-ASCII", "ISO-8859-1")
 """Beside UTF-8, of those that Spark decodes the ones in which a byte is a character."""
-_SINK_OPTIONS = ("sink.", "auto-compaction", "compaction.")
+_SINK_OPTIONS = (
+    "auto-compaction",
+    "compaction.file-size",
+    "compaction.parallelism",
+    "partition.time-extractor.class",
+    "partition.time-extractor.kind",
+    "partition.time-extractor.timestamp-formatter",
+    "partition.time-extractor.timestamp-pattern",
+    "sink.partition-commit.delay",
+    "sink.partition-commit.policy.class",
+    "sink.partition-commit.policy.class.parameters",
+    "sink.partition-commit.policy.kind",
+    "sink.partition-commit.success-file.name",
+    "sink.partition-commit.trigger",
+    "sink.partition-commit.watermark-time-zone",
+    "sink.rolling-policy.check-interval",
+    "sink.rolling-policy.file-size",
+    "sink.rolling-policy.rollover-interval",
+    "sink.shuffle-by-partition.enable",
+)
 _FLINK_SOURCE_OPTIONS = ("source.report-statistics",)
 
 
@@ -322,8 +341,7 @@ class FileSystemConnector(TableConnector):
 
     def source(self, table: CatalogTable, row: RowType, options: Mapping[str, str]) -> TableSource:
         given = Options(self.identifier, options)
-        for prefix in _SINK_OPTIONS:
-            given.starting_with(prefix)
+        given.known(*_SINK_OPTIONS)
         common = self._common(given, table, row)
         return FileTableSource(
             watched=self._watched(given),
@@ -334,8 +352,7 @@ class FileSystemConnector(TableConnector):
     def sink(self, table: CatalogTable, row: RowType, options: Mapping[str, str]) -> TableSink:
         given = Options(self.identifier, options)
         self._refuse(given)
-        for prefix in _SINK_OPTIONS:
-            given.starting_with(prefix)
+        given.known(*_SINK_OPTIONS)
         common = self._common(given, table, row)
         self._watched(given)
         self._pattern(given)
@@ -381,6 +398,5 @@ class FileSystemConnector(TableConnector):
         return given.text("source.path.name-pattern")
 
     def _done(self, given: Options, common: dict[str, Any]) -> dict[str, Any]:
-        given.starting_with("partition.")
         given.done()
         return common

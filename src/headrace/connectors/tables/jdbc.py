@@ -24,7 +24,7 @@ from headrace.connectors.jdbc.work import ChangesWork
 from headrace.connectors.tables.lookup_options import lookup_cache
 from headrace.connectors.tables.options import Options
 from headrace.core.expressions import Expression
-from headrace.core.logical_types import RowType
+from headrace.core.logical_types import NUMERIC, RowType
 from headrace.core.source import SplitSpec
 from headrace.core.table_connector import (
     APPEND,
@@ -34,7 +34,7 @@ from headrace.core.table_connector import (
     TableSink,
     TableSource,
 )
-from headrace.errors import InvalidArgument
+from headrace.errors import InvalidArgument, Unsupported
 from headrace.operators.sinks import WriteOperator
 from headrace.operators.table.full_cache import FullCacheOptions
 from headrace.operators.table.lookup_cache import PartialCacheOptions
@@ -136,7 +136,7 @@ class JdbcConnector(TableConnector):
         source = JdbcTableSource(
             connection,
             TableQuery(given.required("table-name"), row.names, row.types, key),
-            _partitions(given),
+            _partitions(given, row),
             given.whole("scan.fetch-size", 0) or 0,
             lookup_cache(given),
             given.whole("lookup.max-retries", 3) or 0,
@@ -148,7 +148,7 @@ class JdbcConnector(TableConnector):
         given = Options(self.identifier, options)
         connection = self._connection(given)
         check_types(row, parse_address(connection.url).kind)
-        _partitions(given)
+        _partitions(given, row)
         lookup_cache(given)
         for name in ("scan.fetch-size", "scan.auto-commit", "lookup.max-retries"):
             given.text(name)
@@ -174,7 +174,7 @@ class JdbcConnector(TableConnector):
         return JdbcConnectionOptions(url, None, user, password, seconds)
 
 
-def _partitions(given: Options) -> Partitions | None:
+def _partitions(given: Options, row: RowType) -> Partitions | None:
     column = given.text("scan.partition.column")
     names = ("num", "lower-bound", "upper-bound")
     count, lower, upper = (given.whole(f"scan.partition.{name}") for name in names)
@@ -186,6 +186,13 @@ def _partitions(given: Options) -> Partitions | None:
             "or none",
             hint="Add those that are missing, or leave them all out.",
         )
+    if column in row.names:
+        type = row.types[row.names.index(column)]
+        if not isinstance(type, NUMERIC):
+            raise Unsupported(
+                f"'scan.partition.column' = '{column}' is of type {type}: the bounds are numbers",
+                hint="Choose a column of numbers, or leave 'scan.partition.…' out.",
+            )
     if lower > upper or count < 1:
         raise InvalidArgument(
             "'scan.partition.lower-bound' must not be above '.upper-bound', and "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.connectors.delivery import DeliveryGuarantee
 from headrace.connectors.kafka.offsets import (
@@ -17,6 +17,7 @@ from headrace.connectors.kafka.partitions import Subscription
 from headrace.connectors.kafka.sink import KafkaSink
 from headrace.connectors.kafka.source import KafkaSource
 from headrace.connectors.kafka.table_rows import (
+    PARTITIONERS,
     READABLE,
     WRITABLE,
     RowDecoder,
@@ -38,7 +39,7 @@ from headrace.core.table_connector import (
     TableSink,
     TableSource,
 )
-from headrace.errors import InvalidArgument
+from headrace.errors import InvalidArgument, Unsupported
 from headrace.operators.sinks import WriteOperator
 
 _DISCOVERY_MS = 300_000
@@ -51,6 +52,28 @@ _GUARANTEES = {
     "at-least-once": DeliveryGuarantee.AT_LEAST_ONCE,
     "exactly-once": DeliveryGuarantee.EXACTLY_ONCE,
 }
+
+
+_ONLY_READ = (
+    "bad-rows",
+    "bad-rows.path",
+    "scan.bounded.mode",
+    "scan.bounded.specific-offsets",
+    "scan.bounded.timestamp-millis",
+    "scan.topic-partition-discovery.interval",
+    "topic-pattern",
+)
+_WHERE_TO_BEGIN = (
+    "scan.startup.mode",
+    "scan.startup.specific-offsets",
+    "scan.startup.timestamp-millis",
+)
+
+
+class _Writing(NamedTuple):
+    partitioner: str
+    guarantee: DeliveryGuarantee
+    id_prefix: str | None
 
 
 @dataclass(frozen=True)
@@ -110,10 +133,8 @@ class KafkaConnector(TableConnector):
     def source(self, table: CatalogTable, row: RowType, options: Mapping[str, str]) -> TableSource:
         given = Options(self.identifier, options)
         layout = self._layout(given, table, row)
-        self._ask_for_sink(given)
-        starting = _initializer(given, "scan.startup", _STARTUP, "group-offsets")
-        subscription = _subscription(given, starting or _EARLIEST)
-        bad = _bad_rows(given)
+        self._writing(given)
+        subscription, bad = self._reading(given), _bad_rows(given)
         given.done()
         return KafkaTableSource(subscription, layout, self._changes(table, layout), bad=bad)
 
@@ -123,32 +144,44 @@ class KafkaConnector(TableConnector):
         physical = RowType(tuple(row.fields[at] for at in places))
         layout = self._layout(given, table, physical)
         changes = self._changes(table, layout)
-        for prefix in ("scan.", "bad-rows"):
-            given.starting_with(prefix)
         topic = given.required("topic")
-        given.text("topic-pattern")
         if ";" in topic:
             raise InvalidArgument(
                 f"a table that is written has one topic, not '{topic}'",
                 hint="Make a table for each topic.",
             )
+        writing = self._writing(given)
+        given.known(*self._only_read)
+        properties = _properties(given)
+        given.done()
+        records = RowRecords(topic, layout, places, written, writing.partitioner)
+        sink = KafkaSink(properties, records, writing.guarantee, writing.id_prefix)
+        return KafkaTableSink(sink, changes)
+
+    @property
+    def _only_read(self) -> tuple[str, ...]:
+        """What a table that is written may say for those who read it."""
+        return _ONLY_READ + _WHERE_TO_BEGIN
+
+    def _reading(self, given: Options) -> Subscription:
+        starting = _initializer(given, "scan.startup", _STARTUP, "group-offsets")
+        return _subscription(given, starting or _EARLIEST)
+
+    def _writing(self, given: Options) -> _Writing:
         partitioner = given.text("sink.partitioner", "default") or "default"
-        records = RowRecords(topic, layout, places, written, partitioner)
+        if partitioner not in PARTITIONERS:
+            raise Unsupported(
+                f"'sink.partitioner' = '{partitioner}' is a class of Java",
+                hint=f"There are: {', '.join(PARTITIONERS)}.",
+            )
         chosen = given.choice("sink.delivery-guarantee", tuple(_GUARANTEES), "at-least-once")
-        prefix_of_ids = given.text("sink.transactional-id-prefix")
-        self._ask_for_sink(given)
-        if chosen == "exactly-once" and not prefix_of_ids:
+        id_prefix = given.text("sink.transactional-id-prefix")
+        if chosen == "exactly-once" and not id_prefix:
             raise InvalidArgument(
                 "'sink.delivery-guarantee' = 'exactly-once' needs 'sink.transactional-id-prefix'",
                 hint="Give each sink of each job a prefix of its own.",
             )
-        properties = _properties(given)
-        given.done()
-        sink = KafkaSink(properties, records, _GUARANTEES[chosen], prefix_of_ids)
-        return KafkaTableSink(sink, changes)
-
-    def _ask_for_sink(self, given: Options) -> None:
-        given.starting_with("sink.")
+        return _Writing(partitioner, _GUARANTEES[chosen], id_prefix)
 
     def _changes(self, table: CatalogTable, layout: RowLayout) -> ChangelogMode:
         changes = layout.value_format.changelog
@@ -175,14 +208,17 @@ class UpsertKafkaConnector(KafkaConnector):
 
     identifier: str = "upsert-kafka"
 
-    def source(self, table: CatalogTable, row: RowType, options: Mapping[str, str]) -> TableSource:
-        given = Options(self.identifier, options)
-        layout = self._layout(given, table, row)
-        self._ask_for_sink(given)
-        subscription = _subscription(given, _EARLIEST)
-        bad = _bad_rows(given)
-        given.done()
-        return KafkaTableSource(subscription, layout, self._changes(table, layout), bad=bad)
+    @property
+    def _only_read(self) -> tuple[str, ...]:
+        return _ONLY_READ
+
+    def _reading(self, given: Options) -> Subscription:
+        return _subscription(given, _EARLIEST)
+
+    def _writing(self, given: Options) -> _Writing:
+        given.whole("sink.buffer-flush.max-rows")
+        given.duration_ms("sink.buffer-flush.interval")
+        return super()._writing(given)
 
     def _changes(self, table: CatalogTable, layout: RowLayout) -> ChangelogMode:
         if not layout.value_format.changelog.insert_only:

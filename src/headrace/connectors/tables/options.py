@@ -84,6 +84,10 @@ class Options:
             raise self._wrong(name, self.text(name), f"one of {', '.join(choices)}")
         return found
 
+    def known(self, *names: str) -> None:
+        """Options that mean something, though not here."""
+        self._asked.update(names)
+
     def starting_with(self, prefix: str) -> dict[str, str]:
         """Options of a name space, without its prefix."""
         found = {key: value for key, value in self._options.items() if key.startswith(prefix)}

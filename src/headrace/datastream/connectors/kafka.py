@@ -6,7 +6,9 @@ from headrace.connectors.kafka.offsets import (
     KafkaTopicPartition,
 )
 from headrace.connectors.kafka.records import (
+    KafkaConsumerRecord,
     KafkaProducerRecord,
+    KafkaRecordDeserializationSchema,
     KafkaRecordSerializationSchema,
     KafkaRecordSerializationSchemaBuilder,
     KafkaTopicSelector,
@@ -15,9 +17,11 @@ from headrace.connectors.kafka.sink import KafkaSink, KafkaSinkBuilder
 from headrace.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
 
 __all__ = [
+    "KafkaConsumerRecord",
     "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
     "KafkaProducerRecord",
+    "KafkaRecordDeserializationSchema",
     "KafkaRecordSerializationSchema",
     "KafkaRecordSerializationSchemaBuilder",
     "KafkaSink",

@@ -32,7 +32,7 @@ from headrace.formats.messages.text_values import (
     text_reader,
 )
 
-__all__ = ["JsonStrictness", "field_reader", "parse_object", "row_reader"]
+__all__ = ["JsonStrictness", "field_reader", "parse_object", "parse_objects", "row_reader"]
 
 ReadValue = Callable[[Any], Any]
 
@@ -47,13 +47,27 @@ class JsonStrictness:
 
 def parse_object(message: bytes) -> dict[str, Any]:
     """The JSON object that a message is; raises BadMessage."""
-    try:
-        found = parse_json(message)
-    except (ValueError, RecursionError) as error:
-        raise BadMessage(f"it is no JSON ({error})") from None
+    found = _parsed(message)
     if not isinstance(found, dict):
         raise BadMessage("it is no JSON object")
     return found
+
+
+def parse_objects(message: bytes) -> list[Any]:
+    """What should be JSON objects in a message: the one that it is, or those of an array."""
+    found = _parsed(message)
+    if isinstance(found, list):
+        return found
+    if not isinstance(found, dict):
+        raise BadMessage("it is no JSON object, nor an array of them")
+    return [found]
+
+
+def _parsed(message: bytes) -> Any:
+    try:
+        return parse_json(message)
+    except (ValueError, RecursionError) as error:
+        raise BadMessage(f"it is no JSON ({error})") from None
 
 
 def row_reader(

@@ -1,4 +1,4 @@
-"""Messages of json, csv and raw: each is one row, inserted."""
+"""Messages of json, csv and raw: each is one row, inserted, or an array of them in JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from headrace.core.logical_types import (
 from headrace.core.table_connector import INSERT
 from headrace.errors import Unsupported
 from headrace.formats.csv_dialect import CsvDialect, CsvRecords
-from headrace.formats.messages.json_values import JsonStrictness, parse_object, row_reader
+from headrace.formats.messages.json_values import JsonStrictness, parse_objects, row_reader
 from headrace.formats.messages.message_format import (
     BadMessage,
     Change,
@@ -54,7 +54,7 @@ _RAW_NUMBERS: dict[type[LogicalType], str] = {
 
 @dataclass(frozen=True)
 class JsonMessages(MessageFormat):
-    """A JSON object with the columns as its fields."""
+    """A JSON object with the columns as its fields, or an array of such."""
 
     name: str = "json"
     reading: JsonStrictness = field(default_factory=JsonStrictness)
@@ -65,12 +65,13 @@ class JsonMessages(MessageFormat):
         ignores = self.reading.bad_fields_are_null
 
         def decode(message: bytes) -> list[Change]:
+            if not ignores:
+                return [(INSERT, *read(each)) for each in parse_objects(message)]
             try:
-                return [(INSERT, *read(parse_object(message)))]
+                found = parse_objects(message)
             except BadMessage:
-                if ignores:
-                    return []
-                raise
+                return []
+            return [change for each in found for change in _row_or_nothing(read, each)]
 
         return decode
 
@@ -148,6 +149,13 @@ class CsvMessages(MessageFormat):
             return line.removesuffix(dialect.line_end).encode()
 
         return encode
+
+
+def _row_or_nothing(read: Callable[[Any], tuple[Any, ...]], value: Any) -> list[Change]:
+    try:
+        return [(INSERT, *read(value))]
+    except BadMessage:
+        return []
 
 
 def _parts(type: LogicalType, readers: list[ReadText], split: str) -> ReadText:
