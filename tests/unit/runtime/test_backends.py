@@ -1,5 +1,6 @@
 """State is the same whether it is in memory or in RocksDB, and RocksDB leaves nothing behind."""
 
+import fcntl
 import pickle
 import subprocess
 import sys
@@ -16,7 +17,14 @@ from headrace.core.rows import Row
 from headrace.core.state import MapStateDescriptor, ValueStateDescriptor
 from headrace.core.windows import TimeWindow
 from headrace.errors import InvalidArgument, NotSerializable, StateAccessError, Unsupported
-from headrace.runtime.backends import SETTING, Backend, BackendChoice, HeapBackend, backend_of
+from headrace.runtime.backends import (
+    SETTING,
+    Backend,
+    BackendChoice,
+    HeapBackend,
+    backend_of,
+    work_folders,
+)
 from headrace.runtime.backends import cells as cells_module
 from headrace.runtime.backends import entry_cells as entry_cells_module
 from headrace.runtime.backends.work_folders import WorkFolder
@@ -271,6 +279,26 @@ def test_what_killed_processes_left_is_swept(tmp_path: Path) -> None:
     )
     assert list(tmp_path.iterdir()) == [live.path]
     live.close()
+
+
+def test_a_folder_that_is_swept_before_its_lock_is_held_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To a process that starts at this moment it looks like what a killed one left."""
+    flock, calls = fcntl.flock, []
+
+    def sweep_first(lock: int, how: int) -> None:
+        calls.append(how)
+        if len(calls) == 1:
+            work_folders._SWEPT.discard(str(tmp_path))
+            work_folders._sweep(str(tmp_path))
+        flock(lock, how)
+
+    monkeypatch.setattr(work_folders.fcntl, "flock", sweep_first)
+    folder = WorkFolder([str(tmp_path)])
+    assert len(calls) == 3, "the first one, the other process's, and that of a new folder"
+    assert list(tmp_path.iterdir()) == [folder.path]
+    folder.close()
 
 
 def test_wrong_choices_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 import secrets
+import socket
 import sys
 import threading
 import time
@@ -72,7 +73,8 @@ class Server:
         self._lines: dict[TaskId, _Line] = {}
         self._lock = threading.Lock()
         self._closed = False
-        threading.Thread(target=self._accept, daemon=True, name="headrace-channel").start()
+        self._door = threading.Thread(target=self._accept, daemon=True, name="headrace-channel")
+        self._door.start()
 
     @property
     def address(self) -> Address:
@@ -109,8 +111,8 @@ class Server:
             with self._lock:
                 self._lines[task] = line
             if self._closed:
-                # Whoever waits for a call takes one more when the door is closed. Nobody would
-                # ever tell that task what to do.
+                # It had come in before the door was closed. Nobody would ever tell that task what
+                # to do.
                 return
             self._take(task, hello)
             while True:
@@ -150,6 +152,15 @@ class Server:
                 if not self._closed:
                     self._take(task, HUNG_UP)
 
+    def _close_door(self) -> None:
+        """Let nobody wait there, either: the thread would wait on, and where another socket has the
+        number of this one when the process is stopped and continued."""
+        door = self._listener._listener  # type: ignore[attr-defined]
+        if door is not None:  # it is not closed yet
+            with suppress(OSError):
+                door._socket.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+
     def dismiss(self, patience: float) -> None:
         """Let everybody go, and hang up on who has not gone after that many seconds."""
         self._closed = True
@@ -159,7 +170,7 @@ class Server:
         while self._lines and time.monotonic() < deadline:
             time.sleep(0.005)
         with suppress(OSError):
-            self._listener.close()
+            self._close_door()
         with self._lock:
             left = [*self._lines.values(), *self._asking]
         for line in left:
