@@ -47,6 +47,7 @@ __all__ = ["run_on_kafka"]
 
 _ROOM = 500_000_000
 _PATIENCE_S = 180.0
+_CLEARED_WITHIN_S = 10.0
 _REMEMBERED = 500
 
 
@@ -87,9 +88,14 @@ def _scratch_folder() -> Iterator[Path]:
             f"{room // 1_000_000} MB",
             hint="TMPDIR names another folder.",
         )
-    # A worker that is killed with the job may still write.
-    with tempfile.TemporaryDirectory(prefix="headrace-demo-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+    folder = Path(tempfile.mkdtemp(prefix="headrace-demo-"))
+    try:
+        yield folder
+    finally:
+        # A worker that is killed with the job may still write meanwhile.
+        deadline = time.monotonic() + _CLEARED_WITHIN_S
+        while folder.exists() and time.monotonic() < deadline:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _start_broker(folder: Path) -> KafkaBroker:

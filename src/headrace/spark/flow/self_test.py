@@ -33,9 +33,12 @@ _GO = "go"
 _ROWS = 200
 _PAUSE = 0.002
 _PATIENCE = 30.0
+"""For each step: the two tasks come one after the other, and then the rows."""
 _SOON_MS = 250
 """Where rows wait for each other, they wait for all of them, or for ever."""
 _SLOW = "rows take "
+_TRIES = 3
+"""For a machine that has other things to do at the moment."""
 _VERSION = 2
 """Counts up when the test changes."""
 
@@ -46,14 +49,21 @@ def why_not_real_time(spark: SparkSession, host: str, *, kept_in: Path | None = 
     with suppress(OSError, ValueError, KeyError):
         return _text(json.loads(kept.read_text(encoding="utf-8"))["why_not"])
     found = _try(spark, host)
-    if found is not None and found.startswith(_SLOW):
-        return found  # the machine may have had other things to do: it is tried again next time
+    for _ in range(_TRIES - 1):
+        if _is_slow(found):
+            found = _try(spark, host)
+    if _is_slow(found):
+        return found  # the machine may be better off the next time
     with suppress(OSError):  # it is tried again next time
         kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_name(f"{kept.name}.{os.getpid()}")
         part.write_text(json.dumps({"why_not": found}), encoding="utf-8")
         part.replace(kept)
     return found
+
+
+def _is_slow(found: str | None) -> bool:
+    return found is not None and found.startswith(_SLOW)
 
 
 def _text(found: Any) -> str | None:
@@ -84,11 +94,13 @@ def _try(spark: SparkSession, host: str) -> str | None:
 
 def _judge(heard: queue.SimpleQueue[Any], server: Server) -> str | None:
     deadline = time.monotonic() + _PATIENCE
-    here = 0
+    here, somebody_came = 0, False
     while time.monotonic() < deadline:
         with suppress(queue.Empty):
             said = heard.get(timeout=0.1)
-            here += isinstance(said, Hello)
+            if isinstance(said, Hello):
+                here, somebody_came = here + 1, True
+                deadline = time.monotonic() + _PATIENCE
             if here == 2:  # what is sent before both are there only shows how slow workers start
                 here = 0
                 server.send(_SENDER, _GO)
@@ -99,6 +111,8 @@ def _judge(heard: queue.SimpleQueue[Any], server: Server) -> str | None:
                 if statistics.median(delays) > _SOON_MS:
                     return f"{_SLOW}{statistics.median(delays):.0f} ms to the next task"
                 return None
+    if not somebody_came:
+        return f"{_SLOW}more than {_PATIENCE:.0f} seconds to set out"
     return f"no rows arrive within {_PATIENCE:.0f} seconds"
 
 
