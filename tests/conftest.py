@@ -39,6 +39,7 @@ LONGEST_FIRST = (
     "test_sql_faults.py",
     "test_damaged_state.py",
     "test_rocksdb_backend.py",
+    "test_round_protocol.py",
     "test_suites_on_rocksdb.py",
     "test_random_programs.py",
     "test_errors.py",

@@ -53,7 +53,7 @@ def _pages() -> list[Any]:
         runnable = blocks(path.read_text(encoding="utf-8"))
         if runnable:
             spark = any(block.needs_spark for block in runnable)
-            marks = [pytest.mark.spark] if spark else []
+            marks = [pytest.mark.spark, pytest.mark.timeout(900)] if spark else []  # many jobs
             found.append(pytest.param(path, marks=marks, id=str(path.relative_to(ROOT))))
     return found
 

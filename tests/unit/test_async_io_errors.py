@@ -20,7 +20,7 @@ from headrace.errors import (
     UserFunctionFailed,
 )
 from headrace.testing import OperatorHarness
-from tests.unit.test_async_io import SECONDS, Slow, Stuck, repeated, waiting
+from tests.unit.test_async_io import LONG, Slow, Stuck, repeated, waiting
 
 
 class Broken(AsyncFunction):
@@ -40,7 +40,7 @@ def test_a_failure_names_line_operator_record_and_key():
     assert "return [1 // value]" in text
 
     def keyed(stream):
-        return AsyncDataStream.ordered_wait(stream.key_by(lambda n: n % 2), Broken(), SECONDS)
+        return AsyncDataStream.ordered_wait(stream.key_by(lambda n: n % 2), Broken(), LONG)
 
     with OperatorHarness(keyed) as harness, pytest.raises(UserFunctionFailed, match="key:    0"):
         harness.send_all([1, 2, 0])
@@ -150,7 +150,7 @@ def test_a_keyed_stream_may_be_used_but_not_keyed_state():
 
     def build(function):
         return lambda stream: AsyncDataStream.ordered_wait(
-            stream.key_by(lambda n: n % 3), function, SECONDS
+            stream.key_by(lambda n: n % 3), function, LONG
         )
 
     with OperatorHarness(build(Slow()), parallelism=2) as harness:
@@ -214,4 +214,4 @@ def test_refused(changed, kind, message):
 
 def test_only_streams_can_be_waited_for():
     with pytest.raises(TypeMismatch, match="needs a DataStream"):
-        AsyncDataStream.unordered_wait([1], Slow(), SECONDS)
+        AsyncDataStream.unordered_wait([1], Slow(), LONG)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import socket
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from headrace.common import Row, Types
+from headrace.connectors.jdbc import sessions
 from headrace.connectors.jdbc.addresses import MYSQL, POSTGRESQL, parse_address
 from headrace.connectors.jdbc.conditions import write_condition
 from headrace.connectors.jdbc.databases import ColumnNote, open_database
@@ -149,17 +151,22 @@ def test_a_missing_package(
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "mysql"])
-def test_a_server_that_is_away(caplog: pytest.LogCaptureFixture, scheme: str) -> None:
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        port = nobody.getsockname()[1]
-    url = f"jdbc:{scheme}://127.0.0.1:{port}/db"
-    session = Session(open_database(JdbcConnectionOptions(url, None, "me", "s3cret", 1)))
-    with caplog.at_level(logging.WARNING), pytest.raises(SourceUnavailable) as raised:
-        session.attempt(lambda connection: None, "cannot write to")
+def test_a_server_that_is_away(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    pauses: list[float] = []
+    clock = SimpleNamespace(monotonic=lambda: sum(pauses), sleep=pauses.append)
+    monkeypatch.setattr(sessions, "time", clock)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # nobody else is given the port as long as this one has it
+        url = f"jdbc:{scheme}://127.0.0.1:{silent.getsockname()[1]}/db"
+        session = Session(open_database(JdbcConnectionOptions(url, None, "me", "s3cret", 1)))
+        with caplog.at_level(logging.WARNING), pytest.raises(SourceUnavailable) as raised:
+            session.attempt(lambda connection: None, "cannot write to")
     assert f"cannot connect to {'PostgreSQL' if scheme == 'postgresql' else 'MySQL'}" in str(
         raised.value
     )
+    assert pauses == pytest.approx([0.1, 0.2, 0.4])  # of one second
     assert "does not answer" in caplog.text
     assert "s3cret" not in str(raised.value) + caplog.text
 

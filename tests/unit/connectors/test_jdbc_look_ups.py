@@ -43,7 +43,7 @@ def test_parts_run_at_the_same_time_and_answers_keep_their_order(pool: Any) -> N
     together = threading.Barrier(3)
 
     def ask(session: Any, part: int) -> int:
-        together.wait(20)
+        together.wait(60)
         return part * 10
 
     three = pool(3)
@@ -70,7 +70,7 @@ def test_what_fails_in_a_thread_fails_here(pool: Any) -> None:
 def test_what_takes_too_long_is_cut_off(pool: Any) -> None:
     two = pool(2, 10)
     with pytest.raises(UserFunctionFailed, match=r"a look-up took longer than 0\.01 seconds"):
-        two.map(lambda session, _: session.ended.wait(20), [1])
+        two.map(lambda session, _: session.ended.wait(60), [1])
     assert two.is_cut
     two.close()
 

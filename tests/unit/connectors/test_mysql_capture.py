@@ -57,7 +57,7 @@ class Followed:
         columns = columns or T
         self._table = CapturedTable(
             JdbcConnectionOptions(
-                mysql_url("127.0.0.1", server.port, "test"), None, user, PASSWORD, 5
+                mysql_url("127.0.0.1", server.port, "test"), None, user, PASSWORD
             ),
             "test",
             None,

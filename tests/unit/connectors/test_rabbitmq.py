@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from itertools import count
 from typing import Any
 
@@ -13,7 +14,6 @@ from headrace.connectors.rabbitmq.sink import Publisher
 from headrace.core.source import Split
 from headrace.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSource
 from headrace.errors import InvalidArgument, SourceUnavailable, UnfitValue
-from headrace.testing.servers.ports import free_ports
 from tests.servers.rabbitmq import PASSWORD, RabbitMQ, rabbitmq  # noqa: F401
 from tests.spark.conftest import wait_until
 
@@ -142,8 +142,10 @@ def test_a_message_without_an_id(rabbitmq: RabbitMQ) -> None:  # noqa: F811
 def test_a_server_that_is_refused_or_refuses(rabbitmq: RabbitMQ) -> None:  # noqa: F811
     assert "does not let 'river' in" in refusal(rabbitmq.config(password="wrong"))
     assert "no virtual host 'none'" in refusal(rabbitmq.config(virtual_host="none"))
-    away = rabbitmq.config(port=free_ports(1)[0], connection_timeout=200)
-    assert "does not answer: 111 Connection refused" in refusal(away)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # nobody else is given the port as long as this one has it
+        away = rabbitmq.config(port=silent.getsockname()[1], connection_timeout=3000)
+        assert "does not answer: 111 Connection refused" in refusal(away)
     tls = RMQConnectionConfig.Builder().set_uri(
         f"amqps://river:{PASSWORD}@127.0.0.1:{rabbitmq.port}"
     )

@@ -159,7 +159,7 @@ class Frames:
     def ordered_rows(self, splits: list[str]) -> Any:
         def save() -> None:
             self.begun.set()
-            self.was_read.wait(20)
+            self.was_read.wait(120)
 
         written = SimpleNamespace(mode=lambda mode: SimpleNamespace(save=save))
         frame = SimpleNamespace(write=SimpleNamespace(format=lambda name: written))
@@ -179,7 +179,7 @@ def fed() -> Any:
         feed = SourceFeed(frames, source(**kind), around, count(1), "group")  # type: ignore[arg-type]
         made.append(feed)
         feed.assigned(TASK, Assign(tuple((Split(split), at) for split, at in splits)))
-        assert frames.begun.wait(20)
+        assert frames.begun.wait(60)
         return feed, frames, sent
 
     yield make
@@ -234,13 +234,13 @@ def test_nothing_more_comes_before_a_task_has_room(fed):
     third.join(0.1)
     assert answers == []
     feed.took_piece(TASK)
-    third.join(20)
+    third.join(60)
     assert answers == [Piece()]
     assert len(sent) == 3
     fourth = threading.Thread(target=lambda: answers.append(hands_over(feed, 1)))
     fourth.start()
     feed.close()
-    fourth.join(20)
+    fourth.join(60)
     assert answers == [Piece(), Leave()]
 
 

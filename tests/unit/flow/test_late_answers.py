@@ -54,7 +54,7 @@ class Task:
     def __init__(self, mode: Any, capacity: int = 3):
         self.function = Gated()
         descriptor = AsyncFunctionDescriptor(
-            self.function, Time.seconds(30), capacity, NO_RETRY_STRATEGY, mode
+            self.function, Time.seconds(300), capacity, NO_RETRY_STRATEGY, mode
         )
         nodes = [
             SourceNode(id=1, name="source", spec=CollectionSpec(())),
@@ -111,7 +111,7 @@ class Task:
         """Let records be answered, and what can leave leave."""
         self.woken.clear()
         self.function.open_for.update(values)
-        assert self.woken.wait(5)
+        assert self.woken.wait(60)
         while not self.function.answered.issuperset(values):
             time.sleep(0.001)
         self._after_what_the_loop_does_now()
@@ -218,7 +218,7 @@ def test_answers_keep_the_time_of_their_split():
     """A strategy that follows an async function still knows of which split a record was."""
     function = Gated()
     descriptor = AsyncFunctionDescriptor(
-        function, Time.seconds(30), 10, NO_RETRY_STRATEGY, UNORDERED
+        function, Time.seconds(300), 10, NO_RETRY_STRATEGY, UNORDERED
     )
     strategy = WatermarkStrategy.for_monotonous_timestamps()
     nodes = [

@@ -52,9 +52,7 @@ def test_each_record_counts_once_if_some_attempts_are_in_real_time(seed, shape, 
     assert simulate_rounds(seed, shape, crashes=4, real_time=alignment) == expected(shape)
 
 
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     SEEDS,
     st.sampled_from([None, ALIGNED, OVERTAKING]),

@@ -15,12 +15,13 @@ from headrace.runtime.socket_lines import SocketLines
 
 
 def test_what_cannot_be_read_is_told_with_the_line_that_made_the_source():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    splits = Splits(SocketLines("127.0.0.1", port), Origin("job.py", 7, "env.socket_text_stream()"))
-    list(splits.assign(((Split("connection"), 0),)))
-    with pytest.raises(SourceUnavailable, match=r"nobody listens(.|\n)*at job.py:7"):
-        splits.read()
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # nobody else is given the port as long as this one has it
+        source = SocketLines("127.0.0.1", silent.getsockname()[1])
+        splits = Splits(source, Origin("job.py", 7, "env.socket_text_stream()"))
+        list(splits.assign(((Split("connection"), 0),)))
+        with pytest.raises(SourceUnavailable, match=r"nobody listens(.|\n)*at job.py:7"):
+            splits.read()
 
 
 def test_files_are_read_one_after_the_other(tmp_path):

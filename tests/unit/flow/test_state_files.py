@@ -52,7 +52,7 @@ class Stubborn(LocalStore):
 
     def begin(self, name: str) -> Any:
         self.asked.put(name)
-        self.may_write.wait(10)
+        self.may_write.wait(120)
         return super().begin(name)
 
 
@@ -153,7 +153,7 @@ def test_of_a_task_that_dies_while_it_writes_nothing_is_left(serve, store):
     [unfinished] = store.names()
     assert unfinished.startswith(".")
     inquiries.close()
-    wait_until(lambda: not store.names(), seconds=10)
+    wait_until(lambda: not store.names())
 
 
 def test_nothing_else_waits_for_a_file_that_takes_long(serve, heard, tmp_path):
@@ -167,13 +167,13 @@ def test_nothing_else_waits_for_a_file_that_takes_long(serve, heard, tmp_path):
     for writer in writers:
         writer.start()
     # Both are being written at the same time, and what a task says is heard meanwhile.
-    assert {store.asked.get(timeout=10) for _ in writers} == {"3-1-0-7", "3-1-1-7"}
+    assert {store.asked.get(timeout=60) for _ in writers} == {"3-1-0-7", "3-1-1-7"}
     link.send(Ready(TaskId(1, 0)))
-    assert [type(heard.get(timeout=10)) for _ in range(2)] == [Hello, Ready]
+    assert [type(heard.get(timeout=60)) for _ in range(2)] == [Hello, Ready]
     assert all(writer.is_alive() for writer in writers)
     store.may_write.set()
     for writer in writers:
-        writer.join(10)
+        writer.join(60)
     assert store.names() == ["3-1-0-7", "3-1-1-7"]
     link.close()
 

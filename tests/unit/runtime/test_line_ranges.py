@@ -17,7 +17,7 @@ def read_all(files: list[Path], parallelism: int) -> list[str]:
     return [line for one in ranges for lines in read_range(*one) for line in lines]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=list(HealthCheck))
 @given(
     lines=st.lists(st.text(alphabet="ab,é€", max_size=12), max_size=40),
     end=st.sampled_from(["\n", "\r\n", "\r"]),

@@ -6,7 +6,8 @@ Each line of standard input is a command, each line of output its answer.
 
     fork                 a worker; its number
     send <n> <slot> <s>  a task for a slot over the connection of worker n, which takes s seconds,
-                         or with less than none kills its process
+                         or with less than none kills its process; `inf`: until it is let go
+    let_go <n>           worker n ends the task it does
     answer <n>           which worker has done it, "gone", or "nothing" if there is none for long
     until_at_work <n>    when a worker does a task, its own or another's
     until_asked <n>      when another has asked it for something, or it has a task of its own
@@ -17,6 +18,7 @@ Each line of standard input is a command, each line of output its answer.
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
@@ -27,20 +29,26 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from headrace.spark import slot_routing
 from headrace.spark.slot_routing import Routing, Seats
 
 HEAD = struct.Struct("!iiid")
 """As Spark's, and how long the task takes."""
-SPARK_PATIENCE = 20
+PATIENCE = 60
+slot_routing._PATIENCE_S = PATIENCE  # for who has all but done a task, however busy the machine is
 
 
 def at_work(pid: int) -> Path:
     return Path(sys.argv[1]) / f"{pid}.at-work"
 
 
+def let_go(pid: int) -> Path:
+    return Path(sys.argv[1]) / f"{pid}.let-go"
+
+
 def wait_until(holds: Callable[[], bool]) -> bool:
     """Whether something comes true before patience ends."""
-    deadline = time.monotonic() + SPARK_PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > deadline:
             return False
@@ -54,7 +62,10 @@ def run(routing: Routing, connection: socket.socket) -> int:
     at_work(os.getpid()).touch()
     if seconds < 0:
         os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(seconds)
+    if seconds == math.inf:
+        wait_until(let_go(os.getpid()).exists)
+    else:
+        time.sleep(seconds)
     at_work(os.getpid()).unlink()
     if slot < 0:
         return 1
@@ -96,7 +107,7 @@ class Spark:
 
     def answer(self, worker: str) -> object:
         connection = self._connections[int(worker)]
-        if not select.select([connection], [], [], SPARK_PATIENCE)[0]:
+        if not select.select([connection], [], [], PATIENCE)[0]:
             return "nothing"
         try:
             said = connection.recv(4, socket.MSG_WAITALL)
@@ -112,6 +123,10 @@ class Spark:
 
     def until_at_rest(self, worker: str) -> bool:
         return wait_until(lambda: self._pids[int(worker)] in self._seats.at_rest())
+
+    def let_go(self, worker: str) -> str:
+        let_go(self._pids[int(worker)]).touch()
+        return "let go"
 
     def stop(self, worker: str) -> str:
         os.kill(self._pids[int(worker)], signal.SIGSTOP)

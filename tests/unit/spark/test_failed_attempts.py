@@ -136,7 +136,7 @@ def test_the_driver_ends_a_job_by_the_note_of_its_task(task: Task, tmp_path: Pat
         return cancelled.wait(0.5)
 
     def fail_and_end() -> None:
-        assert fail() or cancelled.wait(20)
+        assert fail() or cancelled.wait(60)
         raise RuntimeError("the job was cancelled")
 
     with pytest.raises(UserFunctionFailed, match="ValueError: two"):

@@ -110,7 +110,7 @@ def test_both_streams_of_what_is_started_inside_are_sifted(
         os.write(1, b"SLF4J: noise\nmine\n")
         os.write(2, OVERFLOW.encode() + b"mine, too\n")
     out = err = ""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (out and err) and time.monotonic() < deadline:
         time.sleep(0.01)
         new = capfd.readouterr()

@@ -34,6 +34,7 @@ def ask() -> Iterator[Ask]:
                 assert say("fork") == str(number)
                 say(f"send {number} {number}")
                 assert say(f"answer {number}") == str(number)
+                assert say(f"until_at_rest {number}") == "True"
             yield say
         assert daemon.returncode == 0
 
@@ -55,10 +56,11 @@ def test_two_that_have_each_other_s_slots_work_at_the_same_time(ask: Ask) -> Non
 
 
 def test_a_worker_that_is_busy_with_another_task_is_not_waited_for(ask: Ask) -> None:
-    ask("send 0 1 0.6")
+    ask("send 0 1 inf")
     assert ask("until_at_work 1") == "True"
     ask("send 1 1 0")
     assert ask("answer 1") == "0"
+    ask("let_go 1")
     assert ask("answer 0") == "1"
     ask("send 0 1")
     assert ask("answer 0") == "1", "who was the last to keep it has it"
@@ -72,7 +74,7 @@ def test_a_slot_nobody_has_stays_where_spark_put_it(ask: Ask) -> None:
 
 
 def test_a_worker_is_ended_with_the_one_whose_task_it_does(ask: Ask) -> None:
-    ask("send 0 1 30")
+    ask("send 0 1 inf")
     assert ask("until_at_work 1") == "True"
     ask("kill 0")
     assert ask("is_alive 1") == "False"
@@ -85,7 +87,6 @@ def test_spark_hears_of_a_worker_that_dies_of_another_s_task(ask: Ask) -> None:
 
 
 def test_spark_hears_of_a_worker_that_dies_before_it_takes_a_task_over(ask: Ask) -> None:
-    assert ask("until_at_rest 1") == "True"
     ask("stop 1")
     ask("send 0 1")
     assert ask("until_asked 1") == "True"

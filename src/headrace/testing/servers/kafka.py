@@ -94,10 +94,9 @@ class KafkaBroker(Server):
     def start(self) -> None:
         """Start it, with what it had before; returns when it answers."""
         if not (self._folder / "data" / "meta.properties").exists():
-            cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
             self._java(
                 "kafka.tools.StorageTool",
-                *("format", "--standalone", "-t", cluster, "-c", str(self._settings)),
+                *("format", "--standalone", "-t", _new_id(), "-c", str(self._settings)),
             ).wait()
         self._process = self._java("kafka.Kafka", str(self._settings))
         deadline = time.monotonic() + _PATIENCE_S
@@ -167,9 +166,15 @@ class KafkaBroker(Server):
         from confluent_kafka.admin import AdminClient
 
         try:
-            with socket.create_connection(("127.0.0.1", self._port), timeout=1):
+            with socket.create_connection(("127.0.0.1", self._port), timeout=5):
                 pass
             admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
-            return bool(admin.list_topics(timeout=2).brokers)
+            return bool(admin.list_topics(timeout=10).brokers)
         except Exception:  # it has not come so far
             return False
+
+
+def _new_id() -> str:
+    """A cluster's id; with a dash at its beginning it would be taken for an option."""
+    first, *rest = uuid.uuid4().bytes
+    return urlsafe_b64encode(bytes([first & 0x7F, *rest])).decode().rstrip("=")

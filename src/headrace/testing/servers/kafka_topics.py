@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
+from headrace.connectors.kafka.client import ask_patiently
 from headrace.errors import JobFailed
 
 __all__ = ["Topics"]
@@ -84,14 +85,14 @@ class Topics:
         return producer
 
     def partitions(self, topic: str) -> int:
-        return len(self.admin.list_topics(topic, timeout=30).topics[topic].partitions)
+        return len(self.admin.list_topics(topic, timeout=60).topics[topic].partitions)
 
     def ends(self, topic: str, isolation: str = "read_committed") -> list[int]:
         """The offsets after the last record of each partition; for who reads what is committed,
         before the first open transaction."""
         reader = self._reader(isolation)
         places = [TopicPartition(topic, n, -1) for n in range(self.partitions(topic))]
-        found = [each.offset for each in reader.offsets_for_times(places, timeout=30)]
+        found = [each.offset for each in reader.offsets_for_times(places, timeout=60)]
         reader.close()
         return found
 
@@ -120,7 +121,8 @@ class Topics:
     def group_offsets(self, group: str, topic: str) -> list[int]:
         reader = Consumer({**self._settings, "group.id": group})
         places = [TopicPartition(topic, n) for n in range(self.partitions(topic))]
-        found = [each.offset for each in reader.committed(places, timeout=30)]
+        known = ask_patiently(lambda: reader.committed(places, timeout=60), _PATIENCE_S)
+        found = [each.offset for each in known]
         reader.close()
         return found
 

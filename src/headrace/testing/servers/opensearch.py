@@ -40,7 +40,7 @@ _SETTINGS = {
     "node.processors": "1",
     "cluster.routing.allocation.disk.threshold_enabled": "false",
 }
-_ANSWERS_WITHIN_S = 60.0
+_ANSWERS_WITHIN_S = 150.0
 
 
 class OpenSearchServer(Server):
@@ -83,7 +83,7 @@ class OpenSearchServer(Server):
         gateway = JavaGateway(gateway_parameters=parameters)
         try:
             _start_node(gateway, self._all_settings())
-            self.request("GET", "/_cluster/health?wait_for_status=yellow&timeout=30s")
+            self.request("GET", "/_cluster/health?wait_for_status=yellow&timeout=120s")
         except (Py4JError, OSError) as error:
             said = str(error)[:2000]  # asks the process
             self.stop()

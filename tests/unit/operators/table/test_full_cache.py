@@ -6,8 +6,7 @@ import datetime
 import gc
 import pickle
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC
 from typing import Any
 
@@ -26,6 +25,7 @@ from headrace.operators.table.full_cache import (
 from headrace.operators.table.lookup_join import LookupJoinOperator
 from headrace.testing import ScriptedSource
 from tests.unit.operators.table.driving import Driven, I
+from tests.unit.waiting import wait_until
 
 ROWS = [("a", 1), ("a", 5), ("b", 2), (None, 3)]
 NEVER = FullCacheOptions(PeriodicReload(3_600_000))
@@ -38,13 +38,6 @@ LOADS: list[int] = []
 def load() -> Iterator[Any]:
     LOADS.append(1)
     yield from ROWS
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 def test_the_table_is_loaded_once_and_with_the_first_look_up() -> None:
@@ -62,7 +55,7 @@ def test_it_is_loaded_again_in_the_background() -> None:
     numbers = iter(range(1_000_000))
     cache = FullCache(lambda: [("a", next(numbers))], (0,), AT_ONCE)
     cache(("a",))
-    wait_until(lambda: cache(("a",))[0][1] > 2)
+    wait_until(lambda: cache(("a",))[0][1] > 2, "a third load")
     cache.close()
 
 
@@ -73,15 +66,15 @@ def test_while_it_is_loaded_the_rows_that_are_there_are_found() -> None:
         loads.append(1)
         if len(loads) > 1:
             loading.set()
-            go_on.wait(20)
+            go_on.wait(120)
         return [("a", len(loads))]
 
     cache = FullCache(load, (0,), AT_ONCE)
     assert cache(("a",)) == [("a", 1)]
-    assert loading.wait(20)
+    assert loading.wait(60)
     assert cache(("a",)) == [("a", 1)]
     go_on.set()
-    wait_until(lambda: cache(("a",)) != [("a", 1)])
+    wait_until(lambda: cache(("a",)) != [("a", 1)], "newer rows")
     cache.close()
 
 
@@ -97,7 +90,7 @@ def test_if_that_fails_the_next_look_up_fails() -> None:
     join = Driven(LookupJoinOperator(True, 2, [Column(STRING, 0)], FullCache(load, (0,), AT_ONCE)))
 
     with pytest.raises(HeadraceError, match=r"loaded again: the server is away") as raised:
-        wait_until(lambda: not join.send(I("b", 0)))
+        wait_until(lambda: not join.send(I("b", 0)), "a look-up that fails")
     assert "Start it." in str(raised.value)
 
 
@@ -108,7 +101,7 @@ def test_one_that_nobody_closes_ends_its_thread() -> None:
     (thread,) = set(threading.enumerate()) - before
     del cache
     gc.collect()
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
 
 
