@@ -1,12 +1,20 @@
-"""Kafka's own console tools: other judges of what is in a topic than the client that is tested."""
+"""Kafka's own console tools, other judges of what is in a topic than the client that is tested; and
+patience with a broker that is busy."""
 
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
+from typing import Any
 
+import pytest
+
+from headrace.errors import SourceUnavailable
 from headrace.java import ensure_java
 from headrace.testing.servers.jars import fetch_jars
 from headrace.testing.servers.kafka import VERSION
+from headrace.testing.servers.kafka_topics import Topics
+from tests.spark.conftest import wait_until
 
 _QUICK = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 _PATIENCE_S = 120
@@ -26,6 +34,32 @@ def consume(servers: str, topic: str, count: int, *properties: str) -> list[str]
     ends = ("--max-messages", str(count), "--timeout-ms", "60000")
     where = ("--bootstrap-server", servers, "--topic", topic)
     return _run("consumer.ConsoleConsumer", *where, *committed, *ends, *given).splitlines()
+
+
+def await_ends(topics: Topics, topic: str) -> None:
+    """Wait until no transaction is open. Kafka says that one has ended as soon as it has noted so,
+    and tells the topic a moment later: until then what is committed is not seen. One that a sink
+    has left open would last for minutes: that is longer than anybody waits here."""
+    wait_until(lambda: not topics.has_open_transactions(topic))
+
+
+def committed(topics: Topics, topic: str) -> list[str]:
+    """What is in a topic when all transactions have ended."""
+    await_ends(topics, topic)
+    return topics.values(topic)
+
+
+def complaint(attempt: Callable[[str], Any], said: str) -> str:
+    """What is said when a broker cannot be used that is given so many milliseconds to answer. If
+    it is too busy to say anything in a short time, it gets a long one."""
+    text = ""
+    for patience in ("3000", "60000"):
+        with pytest.raises(SourceUnavailable) as failure:
+            attempt(patience)
+        text = str(failure.value)
+        if said in text:
+            break
+    return text
 
 
 def _run(tool: str, *arguments: str, text: str = "") -> str:

@@ -75,7 +75,7 @@ class MariaDB:
         return pymysql.connect(host="127.0.0.1", port=self.port, user="root")
 
     def start(self, *, as_root: bool = False) -> None:
-        """Start it, again after `kill` or `stop`: with the same data, at the same port."""
+        """Start it, again after `kill`: with the same data, at the same port."""
         log = self.folder / "log"
         settings = [f"--{name}={value}" for name, value in _SETTINGS.items()]
         with log.open("ab") as out:
@@ -103,13 +103,10 @@ class MariaDB:
         self._process.kill()
         self._process.wait()
 
-    def stop(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self._process.terminate()
-            self._process.wait(timeout=60)
-
     def remove(self) -> None:
-        self.stop()
+        """End it and all that it has."""
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property

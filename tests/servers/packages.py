@@ -7,12 +7,15 @@ import getpass
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 _POLICY = Path("/usr/sbin/policy-rc.d")
@@ -78,6 +81,33 @@ def server_folder(user: str) -> Path:
 def as_user(user: str) -> str | None:
     """For subprocess: who runs it, None if it is us."""
     return user if os.geteuid() == 0 else None
+
+
+def kill_with_children(process: subprocess.Popen[bytes], seconds: float = 60) -> None:
+    """SIGKILL for a server and all processes that it has begun, in whatever group they are. They
+    are gone when it returns: a server does not begin where one of them still holds what it needs.
+    """
+    process.send_signal(signal.SIGSTOP)  # so that it begins no others meanwhile
+    children: list[psutil.Process] = []
+    with suppress(psutil.NoSuchProcess):
+        children = psutil.Process(process.pid).children(recursive=True)
+    for child in children:
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + seconds
+    while left := [child for child in children if not _is_gone(child)]:
+        assert time.monotonic() < deadline, f"still there after SIGKILL: {left}"
+        time.sleep(0.01)
+
+
+def _is_gone(process: psutil.Process) -> bool:
+    try:
+        # Who inherits the children of the dead may be slow to hear of their end.
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def wait_for(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import subprocess
@@ -14,7 +13,14 @@ import psycopg
 import pytest
 
 from headrace.testing.servers.ports import free_ports
-from tests.servers.packages import as_user, require, server_folder, server_user, wait_for
+from tests.servers.packages import (
+    as_user,
+    kill_with_children,
+    require,
+    server_folder,
+    server_user,
+    wait_for,
+)
 
 USER, PASSWORD = "river", "s3cret water"
 _SETTINGS = {
@@ -80,7 +86,7 @@ class Postgres:
         assert done.returncode == 0, done.stderr
 
     def start(self) -> None:
-        """Start it, again after `kill` or `stop`: with the same data, at the same port."""
+        """Start it, again after `kill`: with the same data, at the same port."""
         log = self.folder / "log"
         settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
         with log.open("ab") as out:
@@ -108,17 +114,17 @@ class Postgres:
     def kill(self) -> None:
         """SIGKILL for the server and all processes that serve sessions."""
         assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        kill_with_children(self._process)
         (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
 
-    def stop(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait(timeout=60)
-
     def remove(self) -> None:
-        self.stop()
+        """End it and all that it has; of what the system lent it, it gives everything back."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGQUIT)
+            try:
+                self._process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
+import socket
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +16,14 @@ import pytest
 
 from headrace.datastream.connectors.rabbitmq import RMQConnectionConfig
 from headrace.testing.servers.ports import free_ports
-from tests.servers.packages import as_user, require, server_folder, server_user, wait_for
+from tests.servers.packages import (
+    as_user,
+    kill_with_children,
+    require,
+    server_folder,
+    server_user,
+    wait_for,
+)
 
 USER, PASSWORD = "river", "s3cret-water"
 _SETTINGS = f"""
@@ -64,6 +71,10 @@ class RabbitMQ:
         self._names = self._begin(
             [shutil.which("epmd") or "/usr/bin/epmd", "-relaxed_command_check"]
         )
+        # A server that finds no name server ends.
+        names_at = ("127.0.0.1", self._names_port)
+        log = self.folder / "log"
+        wait_for(lambda: socket.create_connection(names_at, 10).close(), self._names, log)
         self.start()
 
     def _begin(self, command: list[str]) -> subprocess.Popen[bytes]:
@@ -105,23 +116,19 @@ class RabbitMQ:
         }
 
     def start(self) -> None:
-        """Start it, again after `kill` or `stop`: with the same queues, at the same port."""
+        """Start it, again after `kill`: with the same queues, at the same port."""
         self._process = self._begin([str(self._program)])
         wait_for(lambda: self._connect().close(), self._process, self.folder / "log", 300)
 
     def kill(self) -> None:
         """SIGKILL for the server and what it has begun."""
         assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-
-    def stop(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGTERM)
-            self._process.wait(timeout=60)
+        kill_with_children(self._process)
 
     def remove(self) -> None:
-        self.stop()
+        """End it and all that it has."""
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
         self._names.kill()
         self._names.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -132,7 +139,9 @@ class RabbitMQ:
     def _connect(self) -> pika.BlockingConnection:
         login = pika.PlainCredentials(USER, PASSWORD)
         return pika.BlockingConnection(
-            pika.ConnectionParameters("127.0.0.1", self.port, "/", login)
+            pika.ConnectionParameters(
+                "127.0.0.1", self.port, "/", login, socket_timeout=60, stack_timeout=60
+            )
         )
 
     @contextmanager

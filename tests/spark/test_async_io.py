@@ -95,7 +95,7 @@ def test_a_killed_worker_changes_no_result(env, mode, wait, tmp_path: Path, line
     restart_at_once(env)
     records = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     waits = getattr(AsyncDataStream, f"{wait}_wait")
-    answers = waits(records, Disturbed(kill, 301), Time.seconds(30), 50, Types.STRING())
+    answers = waits(records, Disturbed(kill, 301), Time.minutes(2), 50, Types.STRING())
     answers.sink_to(Ledger(tmp_path / "out"))
     env.execute()
     assert kill.happened == 1
@@ -111,7 +111,7 @@ def test_a_failure_names_the_record(env, mode):
             await asyncio.sleep(0.001)
             return [1 // (value - 7)]
 
-    stream = AsyncDataStream.ordered_wait(env.from_collection(range(20)), Broken(), Time.seconds(9))
+    stream = AsyncDataStream.ordered_wait(env.from_collection(range(20)), Broken(), Time.minutes(2))
     with pytest.raises(UserFunctionFailed) as failure:
         list(stream.execute_and_collect())
     text = str(failure.value)

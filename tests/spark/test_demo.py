@@ -23,7 +23,7 @@ def test_the_demo_shows_alerts_and_ends_quietly() -> None:
         command,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=270,
         check=False,
         env={**os.environ, "HEADRACE_STREAM_MODE": "auto"},
     )
@@ -45,7 +45,7 @@ def test_on_kafka_a_killed_worker_is_not_seen_in_the_topics(tmp_path: Path) -> N
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=270,
         check=False,
         env={**os.environ, "HEADRACE_STREAM_MODE": "auto", "TMPDIR": str(tmp_path)},
     )

@@ -76,10 +76,21 @@ def tens(stream: DataStream) -> DataStream:
     return windows.side_output_late_data(LATE).reduce(lambda a, b: (a[0], b[1]))
 
 
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
+    """All that the job has printed up to now."""
+    parts: list[str] = []
+
+    def text() -> str:
+        parts.append(capsys.readouterr().out)
+        return "".join(parts)
+
+    return text
+
+
 def test_an_idle_split_lets_windows_fire(
-    env: StreamExecutionEnvironment, tmp_path: Path, eventually: Any,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    env: StreamExecutionEnvironment, tmp_path: Path, eventually: Any, printed: Callable[[], str]
+) -> None:
     """The silent split holds time back until it is idle; then no record is needed to go on."""
     write(tmp_path / "busy", ("a", 1), ("a", 50))
     (tmp_path / "silent").touch()
@@ -87,14 +98,7 @@ def test_an_idle_split_lets_windows_fire(
     tens(env.from_source(Folder(tmp_path), strategy, "folder")).print()
     client = env.execute_async("idle")
     try:
-        printed = ""
-
-        def fired() -> bool:
-            nonlocal printed
-            printed += capsys.readouterr().out
-            return "('a', 1)" in printed
-
-        eventually(fired)
+        eventually(lambda: "('a', 1)" in printed())
         known = {split.split for each in client.get_watermarks() for split in each.splits}
         assert known == {"busy", "silent"}
     finally:
@@ -125,14 +129,14 @@ class _NoSplits(SplitEnumerator):
 @pytest.mark.parametrize("empty", [ScriptedSource([]), Nothing()], ids=["no records", "no splits"])
 def test_a_bounded_source_without_records_holds_nobody_back(
     env: StreamExecutionEnvironment, tmp_path: Path, eventually: Any, empty: Source[Any],
-    capsys: pytest.CaptureFixture[str],
+    printed: Callable[[], str],
 ) -> None:  # fmt: skip
     write(tmp_path / "busy", ("a", 1), ("a", 50))
     endless = env.from_source(Folder(tmp_path), monotonous(), "folder")
     tens(env.from_source(empty, monotonous(), "empty").union(endless)).print()
     client = env.execute_async("with nothing")
     try:
-        eventually(lambda: "('a', 1)" in capsys.readouterr().out)
+        eventually(lambda: "('a', 1)" in printed())
     finally:
         client.cancel().result()
 

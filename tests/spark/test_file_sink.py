@@ -33,6 +33,9 @@ LinesOf = Callable[[Path], Counter[str]]
 PAIRS = Types.ROW_NAMED(["key", "n"], [Types.STRING(), Types.LONG()])
 
 
+HOUR = 3_600_000
+
+
 class Endless(Numbers):
     """The same records; whether more come is not known."""
 
@@ -69,7 +72,8 @@ def test_a_part_gathers_many_micro_batches(
     env: StreamExecutionEnvironment, streaming: None, tmp_path: Path, lines_of: LinesOf
 ) -> None:
     source = Numbers(limit=60, step=10)
-    write(env, source, row_sink(tmp_path, RollingPolicy.default_rolling_policy(), 60_000))
+    policy = RollingPolicy.default_rolling_policy(1 << 20, HOUR, HOUR)
+    write(env, source, row_sink(tmp_path, policy, HOUR))
     env.execute()
     assert lines_of(tmp_path) == lines(source)
     assert len(visible(tmp_path)) == 2  # one for each subtask, from six micro-batches
@@ -80,8 +84,8 @@ def test_a_part_is_finished_when_it_is_large(
     env: StreamExecutionEnvironment, streaming: None, tmp_path: Path, lines_of: LinesOf
 ) -> None:
     source = Numbers(limit=60, step=10)
-    policy = RollingPolicy.default_rolling_policy(part_size=150)
-    write(env, source, row_sink(tmp_path, policy, 60_000))
+    policy = RollingPolicy.default_rolling_policy(150, HOUR, HOUR)
+    write(env, source, row_sink(tmp_path, policy, HOUR))
     env.execute()
     assert lines_of(tmp_path) == lines(source)
     assert len(visible(tmp_path)) > 2

@@ -35,6 +35,7 @@ from tests.servers.mariadb import mariadb  # noqa: F401
 from tests.servers.postgres import postgres  # noqa: F401
 from tests.spark.conftest import wait_until
 
+pytestmark = pytest.mark.timeout(900)  # the first of them may have to install a server
 PAIR = Types.ROW([Types.INT(), Types.STRING()])
 UPSERTS = {
     "postgres": "INSERT INTO {} (id, name) VALUES (?, ?) "
@@ -355,7 +356,12 @@ def test_a_server_that_was_away_is_found_again(
 
     assert session.attempt(ask, "cannot ask") == (1,)
     server.kill()
-    starting = threading.Timer(1, server.start)
+
+    def come_back() -> None:
+        wait_until(lambda: "is tried again" in caplog.text)
+        server.start()
+
+    starting = threading.Thread(target=come_back)
     starting.start()
     assert session.attempt(ask, "cannot ask", retries=1) == (1,)
     starting.join()

@@ -158,20 +158,20 @@ def test_a_stopped_job_goes_on(tmp_path: Path, lines_of: LinesOf) -> None:
     settings = Configuration()
     settings.set_string("execution.checkpointing.dir", str(tmp_path / "checkpoints"))
 
-    def started(pause: float) -> tuple[Any, Numbers]:
+    def started(step: int, pause: float) -> tuple[Any, Numbers]:
         env = StreamExecutionEnvironment.get_execution_environment(settings)
         env.set_parallelism(2)
         env.enable_checkpointing(100)
-        source = Numbers(limit=123, step=20, pause=pause)
+        source = Numbers(limit=2003, step=step, pause=pause)
         build(env, source, tmp_path)
         return env.execute_async(), source
 
-    client, source = started(pause=0.3)
+    client, source = started(step=20, pause=0.3)  # it would go on for a minute
     wait_until(lambda: lines_of(tmp_path / "tally").total() > 20)
     client.cancel().result()
     before = lines_of(tmp_path / "tally").total()
     assert before < source.limit * source.count
-    client, source = started(pause=0)
+    client, source = started(step=1000, pause=0)
     client.get_job_execution_result().result()
     check(source, tmp_path, lines_of)
     late = Counter(line.split()[2] for line in lines_of(tmp_path / "tally").elements())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import HeadraceError, SourceUnavailable
 from headrace.table import DataTypes, EnvironmentSettings, TableEnvironment
 from headrace.table.udf import udaf, udf, udtf
+from headrace.testing.servers.ports import free_ports
 
 SOURCE = Path(__file__).read_text().splitlines()
 
@@ -115,8 +115,7 @@ def test_a_function_fails_in_one_form_however_it_is_asked(tables: TableEnvironme
 
 
 def test_a_socket_that_nobody_serves() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
+    (port,) = free_ports(1)  # one that the system gives to nobody meanwhile
     env = StreamExecutionEnvironment.get_execution_environment()
     env.socket_text_stream("127.0.0.1", port).print()  # nobody is there
     with pytest.raises(SourceUnavailable) as raised:

@@ -14,6 +14,7 @@ from tests.servers.rabbitmq import RabbitMQ, rabbitmq  # noqa: F401
 from tests.spark.conftest import wait_until
 from tests.spark.rabbitmq_jobs import count, expected
 
+pytestmark = pytest.mark.timeout(900)  # the first of them may have to install the server
 MODES = ["real-time", "micro-batch"]
 
 

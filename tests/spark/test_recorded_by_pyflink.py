@@ -15,6 +15,11 @@ from compare.verdict import (
     unexpected,
 )
 
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),  # the first theme waits for all of them
+]
+
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
@@ -24,7 +29,6 @@ def outcomes(tmp_path_factory):
     return {theme: read_outcomes(folder / f"{theme}.jsonl") for theme in recorded_themes()}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("theme", recorded_themes())
 def test_headrace_gives_what_pyflink_gave(outcomes, theme):
     theirs = read_outcomes(RECORDED / f"{theme}.jsonl")

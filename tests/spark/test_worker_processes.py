@@ -6,6 +6,7 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pyspark
@@ -60,9 +61,12 @@ def test_their_collectors_pass_over_what_stays(
 @pytest.mark.micro_batch("in real time a task stays in its process")
 @pytest.mark.usefixtures("streaming")
 def test_a_slot_stays_in_its_process(env: StreamExecutionEnvironment, collected: Collect) -> None:
-    """Once all workers that earlier jobs have left have had a turn; then each has its keys."""
+    """Once all workers that earlier jobs have left have had a turn; then each has its keys. Nobody
+    waits long for a worker that is slow to be done: then another takes over what it has."""
     found = collected(
         numbers(env, keyed=True, count=40).map(lambda number: (number, number % 2, os.getpid()))
     )
-    processes = {(key, process) for number, key, process in found if number >= 24}
-    assert len(processes) == 2, sorted(found)
+    told = sorted(found)
+    turns = [[process for number, key, process in told if number >= 24 and key == each]
+             for each in (0, 1)]  # fmt: skip
+    assert sum(one != next for each in turns for one, next in pairwise(each)) <= 2, told
