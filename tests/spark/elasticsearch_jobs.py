@@ -2,7 +2,7 @@
 
 python -m tests.spark.elasticsearch_jobs <folder> <batches> <address of the server> <index>
 
-    KILL_JOBS_OPTIONS, KILL_JOBS_PARALLELISM, KILL_JOBS_PAUSE    as of kill_jobs
+    KILL_JOBS_...    as of kill_jobs
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headrace.datastream.connectors.elasticsearch import (
 )
 from headrace.datastream.state import ValueStateDescriptor
 from tests.conftest import ROOT
-from tests.spark.kill_jobs import STEP, environment, source
+from tests.spark.kill_jobs import STEP, environment, patient
 
 
 class Number(KeyedProcessFunction):
@@ -61,23 +61,23 @@ def expected(batches: int) -> dict[str, Any]:
 
 
 def begin(folder: Path, batches: int, url: str, index: str, **environ: str) -> Any:
-    """The program, in a session of its own."""
+    """The program, in a session of its own; what it says is in the file `said`."""
     arguments = [str(folder), str(batches), url, index]
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.spark.elasticsearch_jobs", *arguments],
-        cwd=ROOT,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        env={**os.environ, "HEADRACE_PARALLELISM": "1", **environ},
-    )
+    with (folder / "said").open("w") as said:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.spark.elasticsearch_jobs", *arguments],
+            cwd=ROOT,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+            env={**os.environ, "HEADRACE_PARALLELISM": "1", **environ},
+        )
 
 
 def main() -> None:
     folder, batches, url, index = sys.argv[1:]
     env = environment(Path(folder))
-    numbers = source(int(batches), float(os.environ.get("KILL_JOBS_PAUSE", "0")))
+    numbers = patient(int(batches), Path(folder))
     records = env.from_source(numbers, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
     counted = records.key_by(lambda record: record[0]).process(Number()).uid("number")
     sink = Elasticsearch7SinkBuilder().set_hosts([url]).set_emitter(Documents(index))

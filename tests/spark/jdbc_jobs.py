@@ -3,7 +3,7 @@
 python -m tests.spark.jdbc_jobs <folder> <batches>
 
     JDBC_JOBS_URL, JDBC_JOBS_USER, JDBC_JOBS_PASSWORD, JDBC_JOBS_TABLE    where it writes to
-    KILL_JOBS_OPTIONS, KILL_JOBS_PARALLELISM, KILL_JOBS_PAUSE             as of kill_jobs
+    KILL_JOBS_...    as of kill_jobs
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from headrace.datastream.connectors.jdbc import (
     JdbcSink,
 )
 from tests.conftest import ROOT
-from tests.spark.kill_jobs import STEP, environment, source
+from tests.spark.kill_jobs import STEP, environment, patient
 
 TYPE = Types.ROW([Types.STRING(), Types.LONG()])
 
@@ -69,7 +69,7 @@ def main() -> None:
         JdbcExecutionOptions.builder().with_batch_size(5).build(),
     )
     env = environment(folder)
-    numbers = source(batches, float(given.get("KILL_JOBS_PAUSE", "0")))
+    numbers = patient(batches, folder)
     records = env.from_source(numbers, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
     keyed = records.key_by(lambda record: record[0])
     keyed.map(lambda record: Row(*record), TYPE).uid("rows").add_sink(sink).uid("sink")

@@ -3,7 +3,10 @@
 python -m tests.spark.kafka_kill_jobs <folder> <servers> <topic> <topic of its output>
 
     KAFKA_JOBS_PARALLELISM, KAFKA_JOBS_SLOW    subtasks; seconds that a record takes
+    KAFKA_JOBS_HURRY                           a file: once it is there, records take no time
     KAFKA_JOBS_FILES                           a folder of files to read before the topic
+    KAFKA_JOBS_UNTIL                           the offset at which the topic's three partitions end,
+                                               if not where they end when the job first starts
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
-from typing import Any
+from typing import Any, TextIO
 
 from headrace.common import Configuration, SimpleStringSchema, Types, WatermarkStrategy
 from headrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
@@ -26,11 +29,12 @@ from headrace.datastream.connectors.kafka import (
     KafkaRecordSerializationSchema,
     KafkaSink,
     KafkaSource,
+    KafkaTopicPartition,
 )
 from headrace.datastream.state import ValueStateDescriptor
-from tests.conftest import ROOT
 
-KEYS = 7
+ROOT = Path(__file__).resolve().parents[2]
+KEYS, PARTITIONS = 7, 3
 
 
 class Count(KeyedProcessFunction):
@@ -46,7 +50,9 @@ class Count(KeyedProcessFunction):
 
 
 def slowly(value: str) -> str:
-    sleep(float(os.environ.get("KAFKA_JOBS_SLOW", "0")))
+    hurry = os.environ.get("KAFKA_JOBS_HURRY")
+    if hurry is None or not Path(hurry).exists():
+        sleep(float(os.environ.get("KAFKA_JOBS_SLOW", "0")))
     return value
 
 
@@ -58,13 +64,17 @@ def expected(records: int) -> Counter[str]:
 
 def source_of(servers: str, topic: str) -> Any:
     """The topic up to its end; after files, if there are to be any."""
+    upto, until = KafkaOffsetsInitializer.latest(), os.environ.get("KAFKA_JOBS_UNTIL")
+    if until is not None:
+        ends = {KafkaTopicPartition(topic, n): int(until) for n in range(PARTITIONS)}
+        upto = KafkaOffsetsInitializer.offsets(ends)
     kafka = (
         KafkaSource.builder()
         .set_bootstrap_servers(servers)
         .set_topics(topic)
         .set_group_id(f"group-{topic}")
         .set_property("max.poll.records", "10")  # barriers come between
-        .set_bounded(KafkaOffsetsInitializer.latest())
+        .set_bounded(upto)
         .set_value_only_deserializer(SimpleStringSchema())
         .build()
     )
@@ -98,14 +108,16 @@ def build(env: StreamExecutionEnvironment, servers: str, topic: str, output: str
     keyed.process(Count(), Types.STRING()).uid("count").sink_to(sink).uid("sink")
 
 
-def begin(folder: Path, *arguments: str, **environ: str) -> subprocess.Popen[str]:
+def begin(
+    folder: Path, *arguments: str, stderr: int | TextIO = subprocess.PIPE, **environ: str
+) -> subprocess.Popen[str]:
     """One life of the program, in a session of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "tests.spark.kafka_kill_jobs", str(folder), *arguments],
         cwd=ROOT,
         env={**os.environ, "HEADRACE_MODE": "stream", **environ},
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         start_new_session=True,
     )

@@ -4,6 +4,9 @@ python -m tests.spark.kill_jobs <folder> <batches>
 
     KILL_JOBS_OPTIONS, KILL_JOBS_PARALLELISM    how it is set up
     KILL_JOBS_PAUSE, KILL_JOBS_SLOW             seconds that a source and a function take
+    KILL_JOBS_AHEAD                             how many batches the source reads at most before
+                                                the next checkpoint is complete
+    KILL_JOBS_HOLD                              1: the last batch comes when the file `go` is there
     KILL_JOBS_MODES=real-time=9 micro-batch=9   once in each mode, in a folder of its own, with
                                                 so many batches
 """
@@ -11,6 +14,7 @@ python -m tests.spark.kill_jobs <folder> <batches>
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -21,13 +25,17 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
+import cloudpickle
+
+import tests
 from headrace.common import Configuration, Duration, Encoder, Types, WatermarkStrategy
 from headrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
-from headrace.datastream.connectors import FileSink, RollingPolicy
+from headrace.datastream.connectors import FileSink, RollingPolicy, Split, SplitEnumerator
 from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from tests.conftest import ROOT
 from tests.spark.conftest import visible
 from tests.spark.fault_jobs import EventTime, Numbers
+from tests.spark.sessions import send
 from tests.spark.test_operator_state import Tally
 from tests.spark.test_two_phase_commit import DatabaseSink, create, rows
 
@@ -67,6 +75,72 @@ def _mark(value: int) -> int:
 
 def source(batches: int, pause: float = 0) -> Numbers:
     return Numbers(limit=STEP * batches, step=STEP, pause=pause)
+
+
+class Patient(Numbers):
+    """Reads only some batches before the next checkpoint is complete: however slow checkpoints
+    are, it has something left to give for the later ones."""
+
+    def __init__(self, batches: int, pause: float, ahead: int, folder: Path, *, holds: bool):
+        super().__init__(STEP * batches, STEP, pause=pause)
+        self.ahead, self.folder, self.holds = ahead, folder, holds
+
+    @property
+    def upto(self) -> int:
+        """How much there is by now."""
+        waits = self.holds and not (self.folder / "go").exists()
+        return self.limit - self.step if waits else self.limit
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return _Waiting(self)
+
+
+class _Waiting(SplitEnumerator):
+    def __init__(self, source: Patient):
+        self._source = source
+        self._begun: dict[str, tuple[Any, int]] = {}
+        """By split: the last checkpoint, and where it was when that was new."""
+
+    def splits(self) -> list[Split]:
+        return [Split(f"part-{number}", number) for number in range(self._source.count)]
+
+    def latest_position(self, split: Split, start: Any) -> Any:
+        source = self._source
+        sleep(source.pause)
+        found = max(checkpoints(source.folder), default=None)
+        if split.id not in self._begun or self._begun[split.id][0] != found:
+            self._begun[split.id] = found, start
+        most = self._begun[split.id][1] + source.ahead * source.step
+        return max(start, min(start + source.step, most, source.upto))
+
+    def is_at_end(self, split: Split, position: Any) -> bool:
+        return bool(position == self._source.limit)
+
+
+def checkpoints(folder: Path) -> list[tuple[int, int, int]]:
+    """Run, number and attempt of the complete checkpoints that are there."""
+    try:
+        paths = list(folder.glob("checkpoints/job-1/run-*/checkpoints/*"))
+    except FileNotFoundError:  # a run that was removed just now
+        return checkpoints(folder)
+    found = [
+        (path.parts[-3].removeprefix("run-"), *path.name.partition("-")[::2]) for path in paths
+    ]
+    return [
+        (int(run), int(number), int(attempt))
+        for run, number, attempt in found
+        if number.isdigit() and attempt.isdigit()
+    ]
+
+
+def patient(batches: int, folder: Path) -> Patient:
+    """The source of a job that a test kills; to be called in the job's own program."""
+    # Workers would import these modules, and with them all that tests need, one after the other.
+    cloudpickle.register_pickle_by_value(tests)
+    given = os.environ
+    pause, ahead = given.get("KILL_JOBS_PAUSE", "0"), given.get("KILL_JOBS_AHEAD", "4")
+    holds = given.get("KILL_JOBS_HOLD") == "1"
+    return Patient(batches, float(pause), int(ahead), folder, holds=holds)
 
 
 def expected(batches: int) -> Counter[str]:
@@ -131,9 +205,8 @@ def run(
     process = begin(folder, batches, **environ)
     try:
         out, messages = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise
+    finally:
+        send(process.pid, signal.SIGKILL)
     return subprocess.CompletedProcess(process.args, process.returncode, out, messages)
 
 
@@ -207,7 +280,7 @@ def main() -> None:
         mode, _, batches = asked.partition("=")
         place = folder / mode
         env = environment(place, **({"headrace_stream_mode": mode} if mode else {}))
-        build(env, place, source(int(batches), float(os.environ.get("KILL_JOBS_PAUSE", "0"))))
+        build(env, place, patient(int(batches), place))
         env.execute("killed")
     print("finished")
 

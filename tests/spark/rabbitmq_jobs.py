@@ -20,8 +20,8 @@ from headrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExec
 from headrace.datastream.connectors import FileSink, RollingPolicy
 from headrace.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSink, RMQSource
 from headrace.datastream.state import ValueStateDescriptor
-from tests.conftest import ROOT
 
+ROOT = Path(__file__).resolve().parents[2]
 KEYS = 7
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,68 +13,59 @@ import pytest
 from headrace.testing.servers import OpenSearchServer
 from tests.spark.conftest import wait_until
 from tests.spark.elasticsearch_jobs import begin, expected
-from tests.spark.test_kill_matrix import _send, checkpoints, last_checkpoint
+from tests.spark.sessions import Deaths, send
+from tests.spark.test_kill_matrix import last_checkpoint
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
+BATCHES, INDEX = 60, "killed"
 MICRO_BATCH = {"HEADRACE_STREAM_MODE": "micro-batch"}
 REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time", "KILL_JOBS_PAUSE": "0.04"}
-LIVES = (
-    ("sink-pre-commit.after", 2, MICRO_BATCH),
-    ("metadata.before", 3, REAL_TIME),
-)
-"""The step, the parallelism and the mode of each life of one job."""
-RETRIES = "restart-strategy.type=fixed-delay restart-strategy.fixed-delay.attempts=30 "
+RETRIES = "restart-strategy.type=fixed-delay restart-strategy.fixed-delay.attempts=1000 "
 RETRIES += "restart-strategy.fixed-delay.delay=200ms"
+PATIENCE_S = 240
 
 
-def ended(job: Any) -> tuple[int, str, str]:
+@contextmanager
+def life(folder: Path, server: OpenSearchServer, **environ: str) -> Iterator[Any]:
+    """One start of the program; none of its processes is left behind."""
+    job = begin(folder, BATCHES, server.url, INDEX, **environ)
     try:
-        out, messages = job.communicate(timeout=240)
+        yield job
     finally:
-        _send(job.pid, signal.SIGKILL)
-    return job.returncode, out, messages
+        send(job.pid, signal.SIGKILL)
+        job.wait()
 
 
-def test_killed_at_steps_of_a_checkpoint(tmp_path: Path, opensearch: OpenSearchServer) -> None:
-    index, batches = "killed", 30
-    for number, (step, parallelism, mode) in enumerate(LIVES):
-        at = last_checkpoint(tmp_path, parallelism) + 2
-        environ = {
-            **mode,
-            "KILL_JOBS_PARALLELISM": str(parallelism),
-            "HEADRACE_CRASH_AT": f"{step}@{at}",
-            "HEADRACE_CRASH_MARK": str(tmp_path / f"died-{number}"),
-        }
-        job = begin(tmp_path, batches, opensearch.url, index, **environ)
-        code, out, messages = ended(job)
-        assert code == -signal.SIGKILL, (step, out, messages[-3000:])
-    _, out, messages = ended(begin(tmp_path, batches, opensearch.url, index, **MICRO_BATCH))
-    assert out.endswith("finished\n"), messages[-3000:]
-    assert opensearch.documents(index) == expected(batches)
+def said(folder: Path) -> str:
+    return (folder / "said").read_text()
 
 
-def test_a_killed_worker_and_a_killed_server(tmp_path: Path, opensearch: OpenSearchServer) -> None:
-    """One job loses a worker, and then the server for a while, and goes on."""
-    index, batches = "lost", 80
-    job = begin(
-        tmp_path,
-        batches,
-        opensearch.url,
-        index,
+def test_whatever_is_killed(tmp_path: Path, opensearch: OpenSearchServer) -> None:
+    """Documents are written and no checkpoint knows of it; then the job goes on at another
+    parallelism, in real time, and loses a worker, and the server for a while."""
+    crash = {
+        "HEADRACE_CRASH_AT": "metadata.before@3",
+        "HEADRACE_CRASH_MARK": str(tmp_path / "died"),
+    }
+    with life(tmp_path, opensearch, **MICRO_BATCH, **crash) as job:
+        assert job.wait(PATIENCE_S) == -signal.SIGKILL, said(tmp_path)[-3000:]
+    deaths = Deaths(tmp_path / "worker", ["sink-pre-commit.after"])
+    environ = {
         **REAL_TIME,
-        KILL_JOBS_OPTIONS=RETRIES,
-        HEADRACE_CRASH_AT="sink-pre-commit.after@3",
-        HEADRACE_CRASH_WHOM="process",
-        HEADRACE_CRASH_MARK=str(tmp_path / "died"),
-    )
-    try:
-        wait_until(lambda: any(attempt > 1 for _, _, attempt in checkpoints(tmp_path)))
+        **deaths.environ,
+        "KILL_JOBS_HOLD": "1",
+        "KILL_JOBS_OPTIONS": RETRIES,
+        "KILL_JOBS_PARALLELISM": "3",
+    }
+    with life(tmp_path, opensearch, **environ) as job:
+        wait_until(deaths.all_happened, PATIENCE_S)
+        wait_until(lambda: last_checkpoint(tmp_path, 3) > deaths.last, PATIENCE_S)
         opensearch.kill()
+        (tmp_path / "go").touch()  # something is left to be written
+        wait_until(lambda: "documents are written again until they are taken" in said(tmp_path))
         opensearch.start()
-    finally:
-        _, out, messages = ended(job)
-    assert out.endswith("finished\n"), messages[-3000:]
-    assert list(tmp_path.glob("died.*"))
-    assert "takes documents again" in messages, messages[-3000:]
-    assert opensearch.documents(index) == expected(batches)
+        assert job.wait(PATIENCE_S) == 0, said(tmp_path)[-3000:]
+    assert "takes documents again" in said(tmp_path)
+    assert said(tmp_path).endswith("finished\n")
+    assert opensearch.documents(INDEX) == expected(BATCHES)

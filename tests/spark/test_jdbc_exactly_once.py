@@ -21,17 +21,19 @@ from tests.servers.mariadb import mariadb  # noqa: F401
 from tests.servers.postgres import postgres  # noqa: F401
 from tests.spark.conftest import wait_until
 from tests.spark.jdbc_jobs import begin, expected
-from tests.spark.test_kill_matrix import _is_stopped, _send, _session, checkpoints, last_checkpoint
+from tests.spark.kill_jobs import checkpoints
+from tests.spark.sessions import is_stopped, send, session
+from tests.spark.test_kill_matrix import PATIENT_SPARK, last_checkpoint
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
-BATCHES = 300
+BATCHES = 120
 MICRO_BATCH = {"HEADRACE_STREAM_MODE": "micro-batch"}
 REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time", "KILL_JOBS_PAUSE": "0.04"}
-RETRIES = "restart-strategy.type=fixed-delay restart-strategy.fixed-delay.attempts=30 "
+RETRIES = "restart-strategy.type=fixed-delay restart-strategy.fixed-delay.attempts=1000 "
 RETRIES += "restart-strategy.fixed-delay.delay=200ms execution.checkpointing.timeout=3s"
 OPEN, PREPARED = "sink-pre-commit.before@4", "sink-pre-commit.after@4"
-TO_COMMIT = "sink-commit.before@16"
+TO_COMMIT = "sink-commit.before@12"
 
 
 @pytest.fixture(params=["postgres", "mariadb"])
@@ -50,7 +52,7 @@ def life(server: Any, folder: Path, **environ: str) -> Iterator[Any]:
     try:
         yield job
     finally:
-        _send(job.pid, signal.SIGKILL)
+        send(job.pid, signal.SIGKILL)
         job.communicate()
 
 
@@ -59,6 +61,7 @@ def test_each_record_is_there_once_whatever_happens(tmp_path: Path, server: Any)
     mark = tmp_path / "asleep"
     falls_asleep = {
         "KILL_JOBS_OPTIONS": RETRIES,
+        "HEADRACE_CONF": PATIENT_SPARK,
         "HEADRACE_CRASH_AT": f"{OPEN},{PREPARED},{TO_COMMIT}",
         "HEADRACE_CRASH_MARK": str(mark),
         "HEADRACE_CRASH_WHOM": "process",
@@ -70,8 +73,9 @@ def test_each_record_is_there_once_whatever_happens(tmp_path: Path, server: Any)
         the_driver_falls_asleep(elder, mark)
         assert not found(server) - expected(BATCHES)
         dies_after_its_commit(server, tmp_path)
+        runs = max(run for run, _, _ in checkpoints(tmp_path))
         with life(server, tmp_path, **REAL_TIME) as successor:
-            the_elder_wakes_up(elder, tmp_path)
+            the_elder_wakes_up(elder, tmp_path, runs)
             out, messages = successor.communicate(timeout=240)
             assert out.endswith("finished\n"), messages[-3000:]
     rows, wanted = found(server), expected(BATCHES)
@@ -84,8 +88,8 @@ def two_workers_wake_up_late(job: Any, folder: Path, mark: Path) -> None:
     points = [Path(f"{mark}.{point}") for point in (OPEN, PREPARED)]
     wait_until(lambda: all(point.exists() for point in points), 240)
     wait_until(lambda: any(attempt > 1 for _, _, attempt in checkpoints(folder)), 240)
-    assert any(map(_is_stopped, _session(job.pid)))
-    _send(job.pid, signal.SIGCONT)
+    assert any(map(is_stopped, session(job.pid)))
+    send(job.pid, signal.SIGCONT)
 
 
 def the_database_dies(server: Any, folder: Path) -> None:
@@ -97,7 +101,7 @@ def the_database_dies(server: Any, folder: Path) -> None:
 def the_driver_falls_asleep(job: Any, mark: Path) -> None:
     """A checkpoint is complete, and nothing of it committed."""
     wait_until(lambda: Path(f"{mark}.{TO_COMMIT}").exists(), 240)
-    _send(job.pid, signal.SIGSTOP)
+    send(job.pid, signal.SIGSTOP)
 
 
 def dies_after_its_commit(server: Any, folder: Path) -> None:
@@ -114,11 +118,10 @@ def dies_after_its_commit(server: Any, folder: Path) -> None:
     assert not found(server) - expected(BATCHES)
 
 
-def the_elder_wakes_up(job: Any, folder: Path) -> None:
+def the_elder_wakes_up(job: Any, folder: Path, runs: int) -> None:
     """While a successor works: it must neither commit nor disturb that."""
-    runs = max(run for run, _, _ in checkpoints(folder))
     wait_until(lambda: any(run > runs for run, _, _ in checkpoints(folder)), 240)
-    _send(job.pid, signal.SIGCONT)
+    send(job.pid, signal.SIGCONT)
     _, messages = job.communicate(timeout=240)
     assert job.returncode != 0, messages[-3000:]
     assert "started once more meanwhile" in messages, messages[-3000:]

@@ -1,10 +1,18 @@
-"""Kafka to keyed state to Kafka, exactly once: whatever is killed when, nobody sees it."""
+"""Kafka to keyed state to Kafka, exactly once: whatever is killed when, nobody sees it.
+
+Each job reads up to offsets that do not exist yet, and the test sends as it goes: so no life of a
+job comes to its end before what has to happen to it has happened.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,12 +21,19 @@ from headrace.core.crash_points import KAFKA_STEPS, STEPS
 from headrace.testing.servers import KafkaBroker
 from headrace.testing.servers.kafka_topics import Topics
 from tests.spark.conftest import wait_until
-from tests.spark.kafka_kill_jobs import begin, expected
+from tests.spark.kafka_kill_jobs import PARTITIONS, begin, expected
+from tests.spark.sessions import Deaths, is_stopped, send
 
 FULL = os.environ.get("HEADRACE_KILL_MATRIX") == "full"
-RECORDS = 1200
+RECORDS = 6000
+AT_ONCE, IN_BETWEEN = 300, 9
+"""How many are sent before a life, and again and again while it lasts."""
+PATIENCE_S = 240
+CHANCES = 50
+"""At so many checkpoints a life may end: some have nothing to commit."""
 MICRO_BATCH = {"HEADRACE_STREAM_MODE": "micro-batch"}
-REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time", "KAFKA_JOBS_SLOW": "0.006"}
+REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time"}
+WORKERS = ("sink-pre-commit.after", "kafka-commit.before", "kafka-commit.after")
 
 
 class Job:
@@ -27,45 +42,88 @@ class Job:
     def __init__(self, topics: Topics, folder: Path):
         self.topics = topics
         self.folder = folder
-        self.input = topics.create(partitions=3, name="in")
+        self.input = topics.create(partitions=PARTITIONS, name="in")
         self.output = topics.create(partitions=2, name="out")
-        topics.send(self.input, range(RECORDS))
+        self.sent = 0
+        self._fed_at = 0.0
 
-    def begin(self, **environ: str):
-        return begin(self.folder, self.topics.servers, self.input, self.output, **environ)
+    def feed(self, count: int) -> None:
+        """Send some more; as many to each partition."""
+        upto = min(self.sent + count, RECORDS)
+        self.topics.send(self.input, range(self.sent, upto))
+        self.sent = upto
 
-    def live(self, **environ: str) -> tuple[int, str, str]:
+    def feed_slowly(self) -> None:
+        """To be called again and again."""
+        if time.monotonic() > self._fed_at + 0.5:
+            self.feed(IN_BETWEEN)
+            self._fed_at = time.monotonic()
+
+    def begin(self, **environ: str) -> subprocess.Popen[str]:
+        self.feed(AT_ONCE)
+        until = str(RECORDS // PARTITIONS)
+        arguments = (self.folder, self.topics.servers, self.input, self.output)
+        return begin(*arguments, **environ, KAFKA_JOBS_UNTIL=until)
+
+    @contextmanager
+    def life(self, **environ: str) -> Iterator[subprocess.Popen[str]]:
+        """One start of the program; none of its processes is left behind."""
         process = self.begin(**environ)
         try:
-            out, messages = process.communicate(timeout=200)
-        except BaseException:
-            process.kill()
-            raise
-        return process.returncode, out, messages
+            yield process
+        finally:
+            send(process.pid, signal.SIGKILL)
+            process.communicate()
 
-    def die_at(self, point: str, parallelism: int = 2, **environ: str) -> None:
-        """A life that ends at a point, with all its processes; then nothing wrong is to be seen."""
+    def feed_until_it_ends(self, process: subprocess.Popen[str]) -> tuple[str, str]:
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return process.communicate(timeout=0.5)
+            except subprocess.TimeoutExpired:
+                assert time.monotonic() < deadline, f"it did not end within {PATIENCE_S} s"
+                self.feed_slowly()
+
+    def die_at(
+        self, step: str, first: int, parallelism: int = 2, *, chances: int = CHANCES, **environ: str
+    ) -> None:
+        """A life that ends at a step, with all its processes; then nothing wrong is to be seen."""
         mark = self.folder.parent / f"died-{len(list(self.folder.parent.glob('died-*')))}"
-        code, out, messages = self.live(
-            **environ,
-            KAFKA_JOBS_PARALLELISM=str(parallelism),
-            HEADRACE_CRASH_AT=point,
-            HEADRACE_CRASH_MARK=str(mark),
-        )
-        assert code == -signal.SIGKILL, (point, out, messages[-3000:])
+        crash = {
+            "KAFKA_JOBS_PARALLELISM": str(parallelism),
+            "HEADRACE_CRASH_AT": ",".join(f"{step}@{first + n}" for n in range(chances)),
+            "HEADRACE_CRASH_MARK": str(mark),
+        }
+        with self.life(**environ, **crash) as process:
+            out, messages = self.feed_until_it_ends(process)
+        assert process.returncode == -signal.SIGKILL, (step, out, messages[-3000:])
         seen = Counter(self.topics.values(self.output))
-        assert not seen - expected(RECORDS), point
+        assert not seen - expected(self.sent), step
 
-    def finish(self, **environ: str) -> None:
-        """A life to the end; then all is there once, and nobody waits for a transaction."""
-        code, out, messages = self.live(**environ)
-        assert code == 0, messages[-3000:]
-        assert out.endswith("finished\n")
+    def finish(self, broker: KafkaBroker, **environ: str) -> None:
+        """A life to the end, which loses workers while they commit, and the broker for a while."""
+        deaths = Deaths(self.folder.parent / f"worker-{self.sent}", WORKERS)
+        with self.life(**environ, **deaths.environ) as process:
+            wait_until(lambda: self.feed_slowly() or deaths.all_happened(), PATIENCE_S)
+            wait_until(lambda: self.feed_slowly() or self.last > deaths.last, PATIENCE_S)
+            self.feed(AT_ONCE)
+            broker.kill()
+            broker.start()
+            self.feed(RECORDS)
+            out, messages = process.communicate(timeout=PATIENCE_S)
+        assert out.endswith("finished\n"), messages[-3000:]
+        # For the broker it waits, and goes on.
+        assert messages.count("failed, the next begins") <= deaths.count, messages[-3000:]
         self.check()
 
     def check(self) -> None:
+        """All is there once, and nobody waits for a transaction."""
         assert Counter(self.topics.values(self.output)) == expected(RECORDS)
         assert not self.topics.has_open_transactions(self.output)
+
+    @property
+    def last(self) -> int:
+        return last_number(self.folder)
 
 
 @pytest.fixture
@@ -81,113 +139,60 @@ def last_number(folder: Path) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_killed_in_micro_batches(job: Job) -> None:
-    job.die_at("sink-pre-commit.after@2", **MICRO_BATCH)
-    job.die_at(f"metadata.after@{last_number(job.folder) + 1}", **MICRO_BATCH)
+@pytest.mark.timeout(1200)
+def test_killed_in_micro_batches(job: Job, broker: KafkaBroker) -> None:
+    job.die_at("metadata.after", 2, **MICRO_BATCH)
     # It finds a checkpoint that was not committed, and dies while it writes that anew.
-    job.die_at(f"kafka-anew.before@{last_number(job.folder)}", **MICRO_BATCH)
-    job.die_at(f"kafka-commit.after@{last_number(job.folder) + 1}", **MICRO_BATCH)
-    job.die_at(f"sink-commit.after@{last_number(job.folder) + 1}", **MICRO_BATCH)
-    job.finish(**MICRO_BATCH)
+    job.die_at("kafka-anew.before", job.last, chances=1, **MICRO_BATCH)
+    job.die_at("kafka-commit.after", job.last + 1, **MICRO_BATCH)
+    job.finish(broker, **MICRO_BATCH)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_killed_in_real_time_at_another_parallelism_each_time(job: Job) -> None:
-    job.die_at("sink-pre-commit.before@2", 4, **REAL_TIME)
-    job.die_at("metadata.before@1", 1, **REAL_TIME)
-    job.die_at(f"kafka-commit.before@{last_number(job.folder) + 2}", 1, **REAL_TIME)
+@pytest.mark.timeout(1800)
+def test_killed_in_real_time_at_another_parallelism_each_time(
+    job: Job, broker: KafkaBroker
+) -> None:
+    job.die_at("metadata.before", 1, 4, **REAL_TIME)
+    job.die_at("kafka-commit.before", job.last + 2, 1, **REAL_TIME)
     # What it finds, it has to write anew, and dies once more while it does so.
-    job.die_at(f"kafka-anew.after@{last_number(job.folder)}", 3, **REAL_TIME)
-    job.finish(**REAL_TIME)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("mode", [MICRO_BATCH, REAL_TIME], ids=["micro-batch", "real time"])
-def test_workers_that_die_while_they_commit(job: Job, mode: dict[str, str]) -> None:
-    """The driver finds out whether they had committed, and writes anew what is missing."""
-    # After a restart a checkpoint may have nothing to commit.
-    points = ["kafka-commit.before@2", *(f"kafka-commit.after@{n}" for n in (4, 5))]
-    mark = job.folder.parent / "died"
-    job.finish(
-        **mode,
-        HEADRACE_CRASH_WHOM="process",
-        HEADRACE_CRASH_AT=",".join([*points, "sink-pre-commit.after@7"]),
-        HEADRACE_CRASH_MARK=str(mark),
-    )
-    died = {path.name.rpartition("@")[0] for path in mark.parent.glob("died.*")}
-    assert died >= {"died.kafka-commit.before", "died.kafka-commit.after"}
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_a_driver_that_wakes_up_late_commits_nothing(job: Job) -> None:
-    """Its checkpoint is complete and not committed; its successor has done so meanwhile."""
-    point, mark = "sink-commit.before@3", job.folder.parent / "stopped"
-    late = job.begin(
-        **REAL_TIME,
-        HEADRACE_CRASH_AT=point,
-        HEADRACE_CRASH_MARK=str(mark),
-        HEADRACE_CRASH_SIGNAL="SIGSTOP",
-    )
-    try:
-        wait_until(lambda: Path(f"{mark}.{point}").exists())
-        job.finish(**REAL_TIME)
-        _wake(late.pid)
-        _, messages = late.communicate(timeout=120)
+    job.die_at("kafka-anew.after", job.last, 3, chances=1, **REAL_TIME)
+    with a_driver_that_sleeps(job) as late:
+        job.finish(broker, **REAL_TIME)
+        send(late.pid, signal.SIGCONT)
+        _, messages = late.communicate(timeout=PATIENCE_S)
         assert late.returncode != 0
         assert "no longer counts" in messages
         job.check()
-    finally:
-        _wake(late.pid, signal.SIGKILL)
-        late.communicate()
 
 
-def _wake(session: int, how: signal.Signals = signal.SIGCONT) -> None:
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if os.getsid(int(entry.name)) == session:
-                    os.kill(int(entry.name), how)
-            except (ProcessLookupError, PermissionError):
-                continue
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("mode", [MICRO_BATCH, REAL_TIME], ids=["micro-batch", "real time"])
-def test_a_broker_that_is_away_for_a_while(
-    job: Job, broker: KafkaBroker, mode: dict[str, str]
-) -> None:
-    """The job waits, and goes on."""
-    process = job.begin(**{**mode, "KAFKA_JOBS_SLOW": "0.006"})
-    try:
-        wait_until(lambda: job.topics.ends(job.output) != [0, 0])
-        broker.kill()
-        broker.start()
-        out, messages = process.communicate(timeout=200)
-        assert out.endswith("finished\n"), messages[-3000:]
-        assert "attempt 1 failed" not in messages
-    finally:
-        process.kill()
-        process.communicate()
-    job.check()
+@contextmanager
+def a_driver_that_sleeps(job: Job) -> Iterator[subprocess.Popen[str]]:
+    """Its checkpoint is complete and not committed; its successor has to do so."""
+    crash = {
+        "HEADRACE_CRASH_AT": "sink-commit.before@3",
+        "HEADRACE_CRASH_MARK": str(job.folder.parent / "stopped"),
+        "HEADRACE_CRASH_SIGNAL": "SIGSTOP",
+    }
+    with job.life(**REAL_TIME, **crash) as late:
+        ended = lambda: is_stopped(late.pid) or late.poll() is not None  # noqa: E731
+        wait_until(lambda: job.feed_slowly() or ended(), PATIENCE_S)
+        assert late.poll() is None, late.communicate()
+        yield late
 
 
 def test_every_step_has_its_point() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
-    assert not [step for step in KAFKA_STEPS if f"{step}@" not in source]
+    assert not [step for step in KAFKA_STEPS if f'"{step}"' not in source]
 
 
 @pytest.mark.skipif(not FULL, reason="HEADRACE_KILL_MATRIX=full runs every step by itself")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("number", [1, 3, 5])
 @pytest.mark.parametrize("step", [*(s for s in STEPS if s != "barrier-overtakes"), *KAFKA_STEPS])
-def test_one_kill(job: Job, step: str, number: int) -> None:
+def test_one_kill(job: Job, broker: KafkaBroker, step: str, number: int) -> None:
     """Each step that a checkpoint comes by on its way from Kafka to Kafka."""
     if step.startswith("kafka-anew"):
-        job.die_at(f"metadata.after@{number}", **MICRO_BATCH)
-    job.die_at(f"{step}@{number}", **MICRO_BATCH)
-    job.finish(**MICRO_BATCH)
+        job.die_at("metadata.after", number, chances=1, **MICRO_BATCH)
+    job.die_at(step, number, chances=1, **MICRO_BATCH)
+    job.finish(broker, **MICRO_BATCH)

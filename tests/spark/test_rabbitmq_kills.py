@@ -12,21 +12,20 @@ from headrace.core.crash_points import RABBITMQ_STEPS
 from tests.servers.rabbitmq import RabbitMQ, rabbitmq  # noqa: F401
 from tests.spark.conftest import wait_until
 from tests.spark.rabbitmq_jobs import begin, expected, lines
+from tests.spark.sessions import Deaths, send
 from tests.spark.test_kafka_kills import last_number
-from tests.spark.test_kill_matrix import _send
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 MICRO_BATCH = {"HEADRACE_STREAM_MODE": "micro-batch"}
 REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time"}
 STEPS = (
-    ("metadata.before@2", MICRO_BATCH),  # a checkpoint that is not complete
     ("rabbitmq-ack.before@2", MICRO_BATCH),
-    ("rabbitmq-ack.after@1", REAL_TIME),
-    ("rabbitmq-ack.before@1", REAL_TIME),
     ("metadata.after", REAL_TIME),  # complete, and nobody knows yet
 )
 """Where a life of the job ends, with all its processes, and how it runs."""
+WORKERS = ("rabbitmq-ack.before", "rabbitmq-ack.after")
+"""Where the last life loses only its worker."""
 EACH = 300
 
 
@@ -37,13 +36,13 @@ def die(folder: Path, port: int, queue: str, number: int, point: str, way: dict[
     job = begin(folder, str(port), queue, "-", **way, HEADRACE_CRASH_AT=point,
                 HEADRACE_CRASH_MARK=str(mark))  # fmt: skip
     try:
-        _, messages = job.communicate(timeout=150)
+        _, messages = job.communicate(timeout=240)
     finally:
-        _send(job.pid, signal.SIGKILL)
+        send(job.pid, signal.SIGKILL)
     assert job.returncode == -signal.SIGKILL, (point, messages[-3000:])
 
 
-def test_killed_at_any_step_and_then_the_server(
+def test_killed_at_any_step_and_then_a_worker_and_the_server(
     rabbitmq: RabbitMQ,  # noqa: F811
     tmp_path: Path,
 ) -> None:
@@ -53,8 +52,12 @@ def test_killed_at_any_step_and_then_the_server(
         sent += EACH
         die(folder, rabbitmq.port, queue, number, point, way)
         assert not lines(folder / "output") - expected(sent), point
-    job = begin(folder, str(rabbitmq.port), queue, "-", **REAL_TIME)
+    rabbitmq.send(queue, range(sent, sent + EACH))
+    sent += EACH
+    deaths = Deaths(tmp_path / "worker", WORKERS)
+    job = begin(folder, str(rabbitmq.port), queue, "-", **REAL_TIME, **deaths.environ)
     try:
+        wait_until(deaths.all_happened, 240)
         wait_until(lambda: lines(folder / "output").total() >= sent)
         rabbitmq.kill()
         rabbitmq.start()
@@ -62,7 +65,7 @@ def test_killed_at_any_step_and_then_the_server(
         wait_until(lambda: lines(folder / "output").total() >= sent + EACH)
         wait_until(lambda: rabbitmq.unacknowledged(queue) == 0)
     finally:
-        _send(job.pid, signal.SIGKILL)
+        send(job.pid, signal.SIGKILL)
         _, messages = job.communicate()
     assert "answers again" in messages, messages[-3000:]
     assert lines(folder / "output") == expected(sent + EACH)
@@ -78,7 +81,7 @@ def test_without_ids_nothing_is_lost(rabbitmq: RabbitMQ, tmp_path: Path) -> None
     arguments = (folder, str(rabbitmq.port), queue, output)
     dies = {"HEADRACE_CRASH_AT": "rabbitmq-ack.before@2", "HEADRACE_CRASH_MARK": f"{tmp_path}/died"}
     first = begin(*arguments, **environ, **dies)
-    first.communicate(timeout=150)
+    first.communicate(timeout=240)
     assert first.returncode == -signal.SIGKILL
     second = begin(*arguments, **environ)
 
@@ -89,10 +92,10 @@ def test_without_ids_nothing_is_lost(rabbitmq: RabbitMQ, tmp_path: Path) -> None
     try:
         wait_until(all_are_there)
     finally:
-        _send(second.pid, signal.SIGKILL)
+        send(second.pid, signal.SIGKILL)
         second.communicate()
     assert found.total() > EACH
 
 
 def test_every_step_has_its_point() -> None:
-    assert {point.partition("@")[0] for point, _ in STEPS} >= set(RABBITMQ_STEPS)
+    assert {*(point.partition("@")[0] for point, _ in STEPS), *WORKERS} >= set(RABBITMQ_STEPS)
