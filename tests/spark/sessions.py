@@ -39,9 +39,10 @@ class Deaths:
     """Steps at which a program loses a worker: once each, at whichever checkpoint comes by there
     first, for with nothing to commit or to write a checkpoint may pass a step over."""
 
-    def __init__(self, mark: Path, steps: Iterable[str]):
+    def __init__(self, mark: Path, steps: Iterable[str], first: int = 1):
         self._mark = mark
-        self._left = {step: [f"{step}@{n}" for n in range(1, _CHANCES)] for step in steps}
+        numbers = range(first, first + _CHANCES)
+        self._left = {step: [f"{step}@{n}" for n in numbers] for step in steps}
         self.count = 0
         """How many workers have died."""
         self.last = 0

@@ -36,7 +36,7 @@ from tests.spark.kill_jobs import (
     prepared,
     run,
 )
-from tests.spark.sessions import is_stopped, session
+from tests.spark.sessions import Deaths, is_stopped, session
 from tests.spark.sessions import send as _send
 
 FULL = os.environ.get("HEADRACE_KILL_MATRIX") == "full"
@@ -240,18 +240,16 @@ def wake_up_a_worker(folder: Path, mark: Path, job: int, number: int) -> None:
 
 def last_life(folder: Path, chain: Chain) -> None:
     """It loses a worker at one step after the other, and comes to its end."""
-    first = last_checkpoint(folder, 2) + 2
-    points = {f"{step}@{number}" for number, step in enumerate(chain.workers, start=first)}
-    ended = run(
-        folder,
-        chain.mode.batches,
-        **Life("").environ(chain.mode, RETRIES),
-        HEADRACE_CRASH_WHOM="process",
-        HEADRACE_CRASH_MARK=str(folder / "worker"),
-        HEADRACE_CRASH_AT=",".join(points),
-    )
-    assert ended.stdout.endswith("finished\n"), ended.stderr[-3000:]
-    assert {path.name.removeprefix("worker.") for path in folder.glob("worker.*")} == points
+    deaths = Deaths(folder / "worker", chain.workers, last_checkpoint(folder, 2) + 2)
+    environ = Life("").environ(chain.mode, RETRIES) | deaths.environ
+    job = begin(folder, chain.mode.batches, **environ)
+    try:
+        wait_until(lambda: deaths.all_happened() or job.poll() is not None, PATIENCE_S)
+        out, messages = job.communicate(timeout=PATIENCE_S)
+    finally:
+        _send(job.pid, signal.SIGKILL)
+    assert out.endswith("finished\n"), messages[-3000:]
+    assert deaths.all_happened(), messages[-3000:]
 
 
 def check(folder: Path, chain: Chain) -> None:
