@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from headrace.table import EnvironmentSettings, TableEnvironment
 from tests.spark.cdc_jobs import followed
+from tests.spark.conftest import wait_until
 
 ORDERS = "id INT, name STRING, price DECIMAL(10, 2), PRIMARY KEY (id) NOT ENFORCED"
 NAMES = "name STRING, label STRING, PRIMARY KEY (name) NOT ENFORCED"
@@ -23,18 +23,28 @@ def make_tables() -> TableEnvironment:
     return tables
 
 
+def forget_what_was_followed(postgres: Any) -> None:
+    """Drop all slots and publications. The server may not know yet that a session is gone: until
+    then it keeps the copy of a slot that the session had, and a slot that it was moving on."""
+    wait_until(lambda: not postgres.rows("SELECT 1 FROM pg_replication_slots WHERE active"))
+    for (slot,) in postgres.rows("SELECT slot_name FROM pg_replication_slots"):
+        postgres.run(f"SELECT pg_drop_replication_slot('{slot}')")
+    for (name,) in postgres.rows("SELECT pubname FROM pg_publication"):
+        postgres.run(f"DROP PUBLICATION {name}")
+
+
 def follow(
     tables: TableEnvironment, query: str, change: Callable[[], None], wanted: Callable[[], Any]
 ) -> Counter[Any]:
-    """What a query's changes leave, once the database says the same; it changes after the first."""
+    """What a query's changes leave, once the database says the same; it changes after the first,
+    all of it before the second is looked at: so the last change is seen when it is the last."""
     found: Counter[Any] = Counter()
-    changer = threading.Thread(target=change)
     with tables.execute_sql(query).collect() as changes:
         for number, row in enumerate(changes):
-            if number == 0:
-                changer.start()
             found[tuple(row)] += 1 if str(row.get_row_kind()) in ("+I", "+U") else -1
-            if not changer.is_alive() and +found == Counter(wanted()):
+            if number == 0:
+                change()
+            elif +found == Counter(wanted()):
                 return +found
     raise AssertionError("the changes have ended")
 

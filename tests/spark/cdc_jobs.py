@@ -61,7 +61,7 @@ def main() -> None:
     settings.set_string("execution.checkpointing.interval", "100ms")
     settings.set_string("parallelism.default", "1")
     settings.set_string("restart-strategy.type", "fixed-delay")
-    settings.set_string("restart-strategy.fixed-delay.attempts", "9")
+    settings.set_string("restart-strategy.fixed-delay.attempts", "99")
     settings.set_string("restart-strategy.fixed-delay.delay", "0s")
     chosen = EnvironmentSettings.new_instance().in_streaming_mode()
     tables = TableEnvironment.create(chosen.with_configuration(settings).build())

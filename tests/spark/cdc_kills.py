@@ -6,23 +6,32 @@ import json
 import random
 import signal
 import threading
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from headrace.testing.servers import KafkaBroker
 from headrace.testing.servers.kafka_topics import Topics
 from tests.spark.cdc_jobs import begin
-from tests.spark.conftest import wait_until
+from tests.spark.sessions import Deaths, send
 from tests.spark.test_kafka_kills import last_number
-from tests.spark.test_kill_matrix import _send
 
 MICRO_BATCH = {"HEADRACE_STREAM_MODE": "micro-batch"}
 REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time"}
 
 
+LATER = 1000
+"""Checkpoints after the one that a step is to happen in: one without a change writes nothing, and
+has no such step."""
+PATIENCE = 180
+
+
 class Writer(threading.Thread):
-    """Changes rows as long as it may; each version of a row is there once."""
+    """Changes rows as long as it may; each version of a row is there once.
+
+    Not as many as it could: what comes while nothing runs has to be read by all that do."""
 
     def __init__(self, server: Any):
         super().__init__(daemon=True)
@@ -35,7 +44,7 @@ class Writer(threading.Thread):
         with self._server.connect() as connection, connection.cursor() as session:
             session.execute("SELECT max(id) FROM killed")
             (last,) = session.fetchone()
-            while not self._ended.wait(0.004):
+            while not self._ended.wait(0.02):
                 some = chosen.randint(1, last)
                 session.execute("UPDATE killed SET v = v + 1 WHERE id = %s", (some,))
                 if some % 10 == 0:
@@ -69,38 +78,39 @@ def _row(found: dict[str, int]) -> tuple[int, int]:
     return found["id"], found["v"]
 
 
-def live(process, *, until=None) -> tuple[int, str]:
-    """Its return code and what it said; a life that does not end by itself is ended."""
-    try:
-        if until is not None:
-            wait_until(lambda: until() or process.poll() is not None, 100)
-            _send(process.pid, signal.SIGKILL)
-        _, messages = process.communicate(timeout=100)
-    finally:
-        _send(process.pid, signal.SIGKILL)
-    return process.returncode, messages
+def _die(step: str, at: int, mark: Path) -> dict[str, str]:
+    """What makes a life end at a step, the first time it happens from a number on."""
+    points = (f"{step}@{number}" for number in range(at, at + LATER))
+    return {"HEADRACE_CRASH_AT": ",".join(points), "HEADRACE_CRASH_MARK": str(mark)}
 
 
 Steps = list[tuple[str, int | None, dict[str, str]]]
-"""Where the driver dies, at which checkpoint (None: the second to come), and how the job runs."""
+"""Where the driver dies, when at the earliest (None: in the second checkpoint to come), and how the
+job runs."""
 
 
 def _kill_drivers(where: tuple[Any, ...], steps: Steps, topics: Topics, marks: Path) -> None:
     """One life after the other that ends at its step; no row is ever there twice."""
     folder, *_, topic = where
     for number, (step, after, mode) in enumerate(steps):
-        at = last_number(folder) + 2 if after is None else after
-        code, messages = live(
-            begin(
-                *where,
-                **mode,
-                HEADRACE_CRASH_AT=f"{step}@{at}",
-                HEADRACE_CRASH_MARK=str(marks / f"died-{number}"),
-            )
-        )
-        assert code == -signal.SIGKILL, (step, messages[-3000:])
-        assert list(marks.glob(f"died-{number}.*")), step
+        at, mark = last_number(folder) + 2 if after is None else after, marks / f"died-{number}"
+        process = begin(*where, **mode, **_die(step, at, mark))
+        try:
+            _, messages = process.communicate(timeout=PATIENCE)
+        finally:
+            send(process.pid, signal.SIGKILL)
+        assert process.returncode == -signal.SIGKILL, (step, messages[-3000:])
+        assert list(marks.glob(f"{mark.name}.*")), step
         Seen(topics, topic).check()
+
+
+def _await(process: Any, what: str, holds: Callable[[], Any]) -> None:
+    """Wait for something that a running life does; a life that has ended does nothing."""
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert process.poll() is None, (f"it ended before {what}", process.stderr.read()[-3000:])
+        assert time.monotonic() < deadline, f"{what}: not within {PATIENCE} s"
+        time.sleep(1)  # looking at the topic takes a while, and a core
 
 
 def kill_one_after_the_other(
@@ -113,26 +123,23 @@ def kill_one_after_the_other(
     where = folder, connector, server.port, broker.bootstrap_servers, topic
     writer = Writer(server)
     _kill_drivers(where, steps, topics, tmp_path)
-    # A worker dies, then the database.
-    process = begin(
-        *where,
-        **REAL_TIME,
-        HEADRACE_CRASH_AT=f"sink-pre-commit.after@{last_number(folder) + 3}",
-        HEADRACE_CRASH_WHOM="process",
-        HEADRACE_CRASH_MARK=str(tmp_path / "died-worker"),
-    )
+    deaths = Deaths(tmp_path / "died-worker", ["sink-pre-commit.after"])
+    process = begin(*where, **{**REAL_TIME, **deaths.environ})
     try:
-        wait_until(lambda: list(tmp_path.glob("died-worker.*")), 100)
+        _await(process, "a worker died", deaths.all_happened)
         writer.end()
         server.kill()
         server.start()
         writer = Writer(server)
         server.run("INSERT INTO killed VALUES (100000, 0)")
-        wait_until(lambda: (100000, 0) in Seen(topics, topic).after, 100)
-    finally:
+        _await(process, "a new row", lambda: (100000, 0) in Seen(topics, topic).after)
         writer.end()
         rows = sorted(server.rows("SELECT id, v FROM killed"))
-        _, messages = live(process, until=lambda: Seen(topics, topic).rows == rows)
+        _await(process, "all was there", lambda: Seen(topics, topic).rows == rows)
+    finally:
+        writer.end()
+        send(process.pid, signal.SIGKILL)
+        process.communicate()
     seen = Seen(topics, topic)
     seen.check()
-    assert seen.rows == rows, messages[-3000:]
+    assert seen.rows == rows

@@ -36,8 +36,9 @@ from headrace.datastream.connectors import (
     SplitReader,
 )
 from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
-from tests.conftest import IN_REAL_TIME
 
+IN_REAL_TIME = os.environ.get("HEADRACE_STREAM_MODE") == "real-time"
+"""As in tests/conftest.py, which workers would have to import with all that it needs."""
 LATE = OutputTag("late", Types.STRING())
 
 
@@ -61,13 +62,13 @@ class Numbers(Source[Any]):
         return Boundedness.BOUNDED
 
     def create_enumerator(self) -> SplitEnumerator:
-        return _Steps(self)
+        return Steps(self)
 
     def create_reader(self) -> SplitReader[Any]:
         return _Ranges(self.count)
 
 
-class _Steps(SplitEnumerator):
+class Steps(SplitEnumerator):
     def __init__(self, source: Numbers):
         self._source = source
 

@@ -1,4 +1,4 @@
-"""Jobs in real time whose checkpoints are where only Spark's Hadoop gets at them.
+"""Jobs whose checkpoints are where only Spark's Hadoop gets at them.
 
 python -m tests.spark.hadoop_jobs <folder> <job> …
 """
@@ -25,6 +25,8 @@ from tests.spark.conftest import visible, wait_until
 from tests.spark.savepoint_jobs import every_state, expected, to_files
 
 SLOTS = 10
+PATIENCE = 120
+REAL_TIME, MICRO_BATCH = "real-time", "micro-batch"
 
 
 def mount(spark: SparkSession, folder: Path) -> str:
@@ -36,14 +38,17 @@ def mount(spark: SparkSession, folder: Path) -> str:
     return f"viewfs://{name}/data"
 
 
-def environment(checkpoints: str, parallelism: int, **options: str) -> StreamExecutionEnvironment:
+def environment(
+    checkpoints: str, parallelism: int, mode: str = REAL_TIME, **options: str
+) -> StreamExecutionEnvironment:
     settings = Configuration()
+    settings.set_string("headrace.stream.mode", mode)
     settings.set_string("execution.checkpointing.dir", checkpoints)
     for key, value in options.items():
         settings.set_string(key.replace("__", "-").replace("_", "."), value)
     env = StreamExecutionEnvironment.get_execution_environment(settings)
     env.set_parallelism(parallelism)
-    env.enable_checkpointing(50)
+    env.enable_checkpointing(100)
     return env
 
 
@@ -58,19 +63,20 @@ def is_exact(folder: Path, limit: int) -> bool:
 
 
 def rescaled(folder: Path, elsewhere: str) -> dict[str, Any]:
-    """At parallelism 2, 3 and 1, saved each time; the last two starts are from savepoints."""
-    first, second, near = f"{elsewhere}/first", f"{elsewhere}/second", str(folder / "near")
-    lives = [(2, 150, first), (3, 250, first), (1, 300, second), (2, 350, near)]
-    return live(folder, elsewhere, lives)
+    """At parallelism 2, 3 and 1, saved each time; the last start is from a savepoint."""
+    first, near = f"{elsewhere}/first", str(folder / "near")
+    return live(folder, elsewhere, REAL_TIME, [(2, 150, first), (3, 250, first), (1, 300, near)])
 
 
 def saved(folder: Path, elsewhere: str) -> dict[str, Any]:
     """At parallelism 2, and from a savepoint at 3."""
     first, second = f"{elsewhere}/first", f"{elsewhere}/second"
-    return live(folder, elsewhere, [(2, 100, first), (3, 200, second)])
+    return live(folder, elsewhere, MICRO_BATCH, [(2, 100, first), (3, 200, second)])
 
 
-def live(folder: Path, elsewhere: str, lives: list[tuple[int, int, str]]) -> dict[str, Any]:
+def live(
+    folder: Path, elsewhere: str, mode: str, lives: list[tuple[int, int, str]]
+) -> dict[str, Any]:
     """One life after the other, each with a parallelism, up to a record, with a folder."""
     valve, out = folder / "valve", folder / "out"
     first = lives[0][2]
@@ -78,7 +84,7 @@ def live(folder: Path, elsewhere: str, lives: list[tuple[int, int, str]]) -> dic
     path = ""
     for parallelism, limit, checkpoints in lives:
         begun_with = {} if checkpoints == first else {"execution_state__recovery_path": path}
-        env = environment(checkpoints, parallelism, **begun_with)
+        env = environment(checkpoints, parallelism, mode, **begun_with)
         valve.write_text(str(limit))
         to_files(every_state(env, valve), out)
         client = env.execute_async()
@@ -86,8 +92,8 @@ def live(folder: Path, elsewhere: str, lives: list[tuple[int, int, str]]) -> dic
         counts = [client.query_state("every-state", "count", key) for key in range(7)]
         rows = client.state("every-state", "count").collect()
         asked.append([sum(counts), sum(row.value for row in rows)])
-        path = client.stop_with_savepoint(False, f"{elsewhere}/savepoints").result(120)
-        client.get_job_execution_result().result(60)
+        path = client.stop_with_savepoint(False, f"{elsewhere}/savepoints").result(PATIENCE)
+        client.get_job_execution_result().result(PATIENCE)
     return {"exact": is_exact(out, lives[-1][1]), "asked": asked, "path": path}
 
 
@@ -148,7 +154,7 @@ def unwritable(folder: Path, elsewhere: str) -> dict[str, Any]:
         valve.write_text(str(seen + 50))
         if how == "none":
             try:
-                client.get_job_execution_result().result(60)
+                client.get_job_execution_result().result(PATIENCE)
             except HeadraceError as error:
                 found["error"] = str(error)
         else:

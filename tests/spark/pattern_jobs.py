@@ -112,14 +112,18 @@ def process(folder: Path, batches: int, **environ: str) -> subprocess.CompletedP
     )  # fmt: skip
 
 
-def main() -> None:
-    folder, batches = Path(sys.argv[1]), int(sys.argv[2])
+def run(folder: Path, batches: int) -> None:
+    """The job to its end, or to where it is killed."""
     env = StreamExecutionEnvironment.get_execution_environment(settings(folder / "checkpoints"))
+    env.set_parallelism(1)
     env.enable_checkpointing(20)
     # A job that flows would be at its end before its fifth checkpoint.
     build(env, source(batches, 0.2 if IN_REAL_TIME else 0), folder / "out")
     env.execute("patterns")
-    print("finished")
+
+
+def main() -> None:
+    run(Path(sys.argv[1]), int(sys.argv[2]))
 
 
 if __name__ == "__main__":

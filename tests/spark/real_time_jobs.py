@@ -1,4 +1,4 @@
-"""Jobs in real time, all in one program: it needs more slots than the session of the other tests.
+"""Jobs in real time, all in one program: they share a Spark with slots for each of them.
 
 python -m tests.spark.real_time_jobs <folder> <job> …
 """
@@ -9,143 +9,56 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headrace.common import Configuration, Encoder, Time, Types, WatermarkStrategy
+import cloudpickle
+
+from headrace.common import Configuration, Time, Types, WatermarkStrategy
 from headrace.common.watermark_strategy import TimestampAssigner
 from headrace.connectors.tables import register_connector
 from headrace.core.logical_types import RowType
-from headrace.core.source import Boundedness, Source, Split, SplitEnumerator, SplitReader
 from headrace.core.table_connector import CatalogTable, TableConnector, TableSource
 from headrace.datastream import (
     AsyncFunction,
-    DataStream,
     KeyedProcessFunction,
     OutputTag,
     RuntimeContext,
     StreamExecutionEnvironment,
 )
 from headrace.datastream.async_data_stream import AsyncDataStream
-from headrace.datastream.connectors import FileSink, FileSource, RollingPolicy, StreamFormat
-from headrace.datastream.state import ValueStateDescriptor
+from headrace.datastream.connectors import FileSource, StreamFormat
 from headrace.datastream.window import TumblingEventTimeWindows
-from headrace.errors import HeadraceError
+from headrace.errors import CorruptState, HeadraceError
 from headrace.jobs.load import OperatorLoad
+from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.runtime.flow.splits import is_within
 from headrace.spark.file_store import LocalStore
 from headrace.spark.flow.checkpoint_files import last_checkpoint
 from headrace.spark.flow.self_test import why_not_real_time
 from headrace.spark.session import get_session
 from headrace.table import StreamTableEnvironment
+from tests.spark import real_time_parts
 from tests.spark.conftest import visible
+from tests.spark.real_time_parts import (
+    KEYS,
+    PATIENCE,
+    Count,
+    Ticking,
+    build,
+    count,
+    environment,
+    flowed,
+    is_exact,
+    wait_for,
+    wait_for_checkpoints,
+)
 
-KEYS = 10
 FILES, LINES = 4, 4000
-_PAIR = Types.TUPLE([Types.INT(), Types.LONG()])
 AUTO, REAL_TIME, MICRO_BATCH = "auto", "real-time", "micro-batch"
-
-
-class Ticking(Source[Any]):
-    """Numbers that come one after the other, some thousand in a second, from two splits."""
-
-    def __init__(self, limit: int | None, rate: int = 4000):
-        self.limit, self.rate = limit, rate
-
-    def boundedness(self) -> Boundedness:
-        endless = self.limit is None
-        return Boundedness.CONTINUOUS_UNBOUNDED if endless else Boundedness.BOUNDED
-
-    def create_enumerator(self) -> SplitEnumerator:
-        return _Ticks(self.limit, self.rate)
-
-    def create_reader(self) -> SplitReader[Any]:
-        return _Numbers()
-
-
-class _Ticks(SplitEnumerator):
-    positions_count_records = True
-
-    def __init__(self, limit: int | None, rate: int):
-        self._limit, self._rate = limit, rate
-        self._began = time.monotonic()
-        self._first: dict[str, Any] = {}
-
-    def splits(self) -> list[Split]:
-        return [Split("even", 0), Split("odd", 1)]
-
-    def latest_position(self, split: Split, start: Any) -> Any:
-        if self._limit is not None:
-            return self._limit
-        first = self._first.setdefault(split.id, start)
-        return max(start, first + int((time.monotonic() - self._began) * self._rate))
-
-
-class _Numbers(SplitReader[Any]):
-    def read(self, split: Split, start: Any, end: Any) -> Iterable[Any]:
-        return [(2 * number + split.info) % KEYS for number in range(start, end)]
-
-
-class Count(KeyedProcessFunction):
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-
-    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Any:
-        count = (self._count.value() or 0) + 1
-        self._count.update(count)
-        yield ctx.get_current_key(), count
-
-
-def environment(folder: Path, mode: str, parallelism: int = 2, **options: str) -> Any:
-    settings = Configuration()
-    settings.set_string("headrace.stream.mode", mode)
-    settings.set_string("execution.checkpointing.dir", str(folder / "checkpoints"))
-    for key, value in options.items():
-        settings.set_string(key.replace("__", "-").replace("_", "."), value)
-    env = StreamExecutionEnvironment.get_execution_environment(settings)
-    env.set_parallelism(parallelism)
-    env.enable_checkpointing(100)
-    return env
-
-
-def build(
-    env: StreamExecutionEnvironment, folder: Path, source: Source[Any], second: Count | None = None
-) -> None:
-    """Counts by key, and counts of those by half, into files."""
-    count(env.from_source(source, WatermarkStrategy.no_watermarks(), "ticks").uid("ticks"), folder,
-          second)  # fmt: skip
-
-
-def count(numbers: DataStream, folder: Path, second: Count | None = None) -> None:
-    once = numbers.key_by(lambda number: number).process(Count(), _PAIR).uid("once")
-    twice = once.key_by(lambda pair: pair[0] % 2).process(second or Count(), _PAIR).uid("twice")
-    for name, counts in (("once", once), ("twice", twice)):
-        lines = counts.map(lambda pair: f"{pair[0]} {pair[1]}", Types.STRING()).uid(f"{name}-text")
-        sink = FileSink.for_row_format(str(folder / name), Encoder.simple_string_encoder())
-        sink = sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
-        lines.sink_to(sink.build()).uid(f"{name}-files")
-
-
-def is_exact(folder: Path) -> dict[str, Any]:
-    """Each key's counts go from one to its number of records, each exactly once."""
-    found: dict[str, Any] = {}
-    for name in ("once", "twice"):
-        lines = [line for file in visible(folder / name) for line in file.read_text().splitlines()]
-        counts: dict[str, list[int]] = {}
-        for line in lines:
-            key, count = line.split()
-            counts.setdefault(key, []).append(int(count))
-        found[name] = sum(map(len, counts.values()))
-        found[f"{name} exact"] = all(
-            sorted(each) == list(range(1, len(each) + 1)) for each in counts.values()
-        )
-    return found
-
-
-def flowed(folder: Path) -> bool:
-    """Whether the job's last run was in real time."""
-    return any(folder.glob("checkpoints/job-1/run-*/spark/*"))
+SLOTS = 16
+"""What the largest job asks for: else Spark would be started anew for it."""
 
 
 def to_the_end(folder: Path) -> dict[str, Any]:
@@ -204,26 +117,38 @@ def in_order(folder: Path) -> dict[str, Any]:
 
 def chosen(folder: Path) -> dict[str, Any]:
     """What is to be found out by itself: real time for this job, micro-batches for that."""
-    session = get_session(slots=12)
-    why_not = why_not_real_time(session, "127.0.0.1", kept_in=folder)
+    why_not = _once_the_machine_is_quick(folder)
+    _once_the_machine_is_quick(None)  # what the job will find
     kept = [json.loads(file.read_text()) for file in folder.glob("real-time-*")]
     env = environment(folder, AUTO)
     build(env, folder, Ticking(None))
     client = env.execute_async("chosen")
-    _wait_for_checkpoints(client, 3)
+    wait_for_checkpoints(client, 3)
     client.cancel().result()
     return {"why not": why_not, "kept": kept, "flowed": flowed(folder), **is_exact(folder)}
+
+
+def _once_the_machine_is_quick(kept_in: Path | None) -> str | None:
+    """What the self-test says; it refuses a machine that is busy, and keeps nothing then."""
+    session, said = get_session(slots=SLOTS), []
+
+    def is_quick() -> bool:
+        said.append(why_not_real_time(session, "127.0.0.1", kept_in=kept_in))
+        return not (said[-1] or "").startswith("rows take ")
+
+    wait_for(is_quick, "the machine was never quick enough for the self-test")
+    return said[-1]
 
 
 def moved_about(folder: Path) -> dict[str, Any]:
     """One folder, one job: at another parallelism each time, and in both modes."""
     ways: list[bool] = []
-    lives = [(REAL_TIME, 2), (REAL_TIME, 4), (MICRO_BATCH, 1), (REAL_TIME, 2)]
+    lives = [(REAL_TIME, 2), (REAL_TIME, 3), (MICRO_BATCH, 1), (REAL_TIME, 2)]
     for mode, parallelism in lives:
         env = environment(folder, mode, parallelism)
         build(env, folder, Ticking(None))
         client = env.execute_async("moved about")
-        _wait_for_checkpoints(client, 3)
+        wait_for_checkpoints(client, 3)
         client.cancel().result()
         ways.append(flowed(folder))
     return {**is_exact(folder), "flowed": ways}
@@ -234,6 +159,8 @@ def saved(folder: Path) -> dict[str, Any]:
     env = environment(folder, REAL_TIME)
     build(env, folder, Ticking(None))
     client = env.execute_async("saved")
+    # The first checkpoints may come before the first record.
+    wait_for(lambda: client.query_state("once", "count", 0), "no checkpoint has a count")
     counts = [client.query_state("once", "count", key) for key in range(KEYS)]
     asked = {"by key": sum(count or 0 for count in counts),
              "all": sum(row.value for row in client.state("once", "count").collect())}  # fmt: skip
@@ -243,7 +170,7 @@ def saved(folder: Path) -> dict[str, Any]:
     env = environment(folder / "other", REAL_TIME, 1, execution_state__recovery_path=stopped)
     build(env, folder, Ticking(None))
     client = env.execute_async("resumed")
-    _wait_for_checkpoints(client, 2)
+    wait_for(lambda: is_exact(folder)["once"] > before["once"], "nothing new was counted")
     client.stop_with_savepoint(True, str(folder / "savepoints")).result()
     return {
         "flowed": flowed(folder),
@@ -257,17 +184,20 @@ def saved(folder: Path) -> dict[str, Any]:
 def overtaken(folder: Path) -> dict[str, Any]:
     """A slow function, and sources that read on: barriers overtake what waits for it."""
     client = _slow_job(folder, 2)
-    _wait_for(lambda: _load(client, "twice").busy > 0.9)
-    _wait_for(lambda: _load(client, "once").backpressured > 0.3)
+    wait_for(lambda: _load(client, "twice").busy > 0.9, "the slow function is not busy")
+    wait_for(lambda: _load(client, "once").backpressured > 0.3, "nobody waits for it")
+    wait_for(lambda: any(_persisted(client)), "no checkpoint has overtaken anything")
     found: dict[str, Any] = {"checkpoints": client.get_checkpoints().to_json()["history"]}
-    _wait_for(lambda: client.get_lag()["ticks"].records_behind is not None)
+    wait_for(lambda: client.get_lag()["ticks"].records_behind, "it is not behind")
     found["behind"] = client.get_lag()["ticks"].records_behind
     found["in flight"] = []
     for parallelism in (1, 3):
+        # From here on there is always more than it can take.
+        wait_for(lambda of=client: any(_persisted(of)), "no checkpoint has overtaken anything")
         client.cancel().result()
         found["in flight"].append(_has_kept_records(folder))
         client = _slow_job(folder, parallelism)
-        _wait_for_checkpoints(client, 2)
+    wait_for_checkpoints(client, 2)
     client.stop_with_savepoint(False, str(folder / "savepoints")).result()
     return {**found, **is_exact(folder)}
 
@@ -277,6 +207,12 @@ def _has_kept_records(folder: Path) -> bool:
     runs = sorted(folder.glob("checkpoints/job-1/run-*"), key=lambda run: int(run.name[4:]))
     written = sorted(runs[-1].glob("checkpoints/*"), key=lambda file: int(file.name.split("-")[0]))
     return "in_flight" in written[-1].read_text()
+
+
+def _persisted(client: Any) -> list[int]:
+    """How much the complete checkpoints of a job have overtaken."""
+    history = client.get_checkpoints().to_json()["history"]
+    return [each["persisted_data"] for each in history if each["status"] == "COMPLETED"]
 
 
 def _slow_job(folder: Path, parallelism: int) -> Any:
@@ -293,8 +229,10 @@ def _load(client: Any, uid: str) -> OperatorLoad:
 class Slow(Count):
     """Counts, and takes its time."""
 
+    pause = 0.0003
+
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Any:
-        time.sleep(0.0003)
+        time.sleep(self.pause)
         yield from super().process_element(value, ctx)
 
 
@@ -314,7 +252,10 @@ TICKS, NATIVE, IN_FILES = 200, 500, 20_000
 
 
 class FailsOnce(Slow):
-    """Fails when a file is there; slow as long as another is."""
+    """Fails when a file is there; slow until another is: a failure and a start are over long before
+    it has seen everything."""
+
+    pause = 0.001
 
     def __init__(self, fails: Path, hurries: Path):
         self._fails, self._hurries = fails, hurries
@@ -334,10 +275,10 @@ def read_by_spark(folder: Path) -> dict[str, Any]:
     (folder / "in").mkdir()
     _add_json(folder, 1, IN_FILES)
     client = _start_reading_by_spark(folder, REAL_TIME, 2)
-    _wait_for(lambda: any(_read_in_part(folder)))
+    wait_for(lambda: any(_read_in_part(folder)), "no checkpoint is within a file")
     (folder / "fails").touch()
-    _wait_for(lambda: client.get_checkpoints().counts().restored > 0)
-    _wait_for_checkpoints(client, client.get_checkpoints().counts().completed + 2)
+    wait_for(lambda: client.get_checkpoints().counts().restored > 0, "it has not failed")
+    wait_for_checkpoints(client, client.get_checkpoints().counts().completed + 2)
     client.cancel().result()
     found: dict[str, Any] = {"read in part": _read_in_part(folder), "flowed": [flowed(folder)]}
     (folder / "hurries").touch()
@@ -345,10 +286,9 @@ def read_by_spark(folder: Path) -> dict[str, Any]:
         client = _start_reading_by_spark(folder, mode, parallelism)
         _add_json(folder, file, 10)
         wanted = 2 * TICKS + NATIVE + IN_FILES + 10 * (file - 1)
-        while sum(part.read_bytes().count(b"\n") for part in visible(folder / "twice")) < wanted:
-            time.sleep(0.2)
+        wait_for(lambda wanted=wanted: _lines(folder / "twice") >= wanted, "rows are missing")
         # The checkpoint that told of the last row may have come before the end of its file.
-        _wait_for(lambda: not _read_in_part(folder))
+        wait_for(lambda: not _read_in_part(folder), "the last file has no end")
         client.cancel().result()
         found["flowed"].append(flowed(folder))
     return {**found, **is_exact(folder)}
@@ -376,13 +316,29 @@ def _add_json(folder: Path, number: int, rows: int) -> None:
     file.rename(folder / "in" / file.name)
 
 
+def _lines(folder: Path) -> int:
+    return sum(file.read_bytes().count(b"\n") for file in visible(folder))
+
+
 def _read_in_part(folder: Path) -> list[str]:
-    """Of the last checkpoint: splits that were neither begun nor read to their end."""
-    runs = sorted(folder.glob("checkpoints/job-1/run-*"), key=lambda run: int(run.name[4:]))
-    last = last_checkpoint(LocalStore(runs[-1])) if runs else None
+    """Of the last checkpoint: splits of which some was read, and not all."""
+    last = _last_checkpoint(folder)
     positions = {} if last is None else last.positions
     splits = {id: at for splits in positions.values() for id, (_, at) in splits.items()}
     return sorted(Path(id).name for id, at in splits.items() if is_within(at))
+
+
+def _last_checkpoint(folder: Path) -> Checkpoint | None:
+    """Of a job that may be running: then a later one takes its place while it is being read."""
+    runs = sorted(folder.glob("checkpoints/job-1/run-*"), key=lambda run: int(run.name[4:]))
+    deadline = time.monotonic() + PATIENCE
+    while runs:
+        try:
+            return last_checkpoint(LocalStore(runs[-1]))
+        except CorruptState:
+            if time.monotonic() > deadline:
+                raise
+    return None
 
 
 def failing(folder: Path) -> dict[str, Any]:
@@ -436,18 +392,6 @@ def asked(folder: Path) -> dict[str, Any]:
     return {}
 
 
-def _wait_for_checkpoints(client: Any, count: int) -> None:
-    _wait_for(lambda: client.get_checkpoints().counts().completed >= count)
-
-
-def _wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        time.sleep(0.05)
-
-
 JOBS = {
     job.__name__: job
     for job in (
@@ -466,6 +410,9 @@ JOBS = {
 
 
 def main() -> None:
+    # Workers would import that module, and with it all that tests need, one after the other.
+    cloudpickle.register_pickle_by_value(real_time_parts)
+    get_session(slots=SLOTS)
     folder = Path(sys.argv[1])
     for name in sys.argv[2:]:
         (folder / name).mkdir()

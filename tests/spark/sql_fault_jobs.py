@@ -137,7 +137,6 @@ def process(
 def main() -> None:
     folder, parallelism, queries = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     start(folder, queries, parallelism).get_job_execution_result().result()
-    print("finished")
 
 
 if __name__ == "__main__":

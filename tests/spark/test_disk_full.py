@@ -5,19 +5,25 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from headrace.datastream.connectors import Split
 from headrace.jobs.client import JobClient
 from headrace.spark.file_store import LocalStore
 from tests.conftest import IN_REAL_TIME
+from tests.spark.fault_jobs import Steps
 from tests.spark.kill_jobs import build, check_output, environment, prepared, source
 
 BATCHES = 10
 SIZE = "2m"
+PAUSE = 0.2 if IN_REAL_TIME else 0
+"""A job that flows would be done before its third checkpoint."""
 
 Eventually = Callable[..., None]
 
@@ -38,7 +44,7 @@ def started(folder: Path, checkpoints: Path, pause: float = 0) -> JobClient:
     env = environment(
         folder, execution_checkpointing_dir=str(checkpoints), restart__strategy_type="fixed-delay",
         restart__strategy_fixed__delay_attempts="1000",
-        restart__strategy_fixed__delay_delay="1 s",
+        restart__strategy_fixed__delay_delay="200 ms",
     )  # fmt: skip
     build(env, folder, source(BATCHES, pause))
     return env.execute_async("on a small disk")
@@ -51,11 +57,23 @@ def committed(checkpoints: Path) -> int:
 
 
 @pytest.mark.slow
-def test_a_full_disk(small_disk: Path, tmp_path: Path, eventually: Eventually) -> None:
+def test_a_full_disk(
+    small_disk: Path, tmp_path: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = prepared(tmp_path / "job")
-    client = started(folder, small_disk, pause=0.2)
+    is_full, offer = threading.Event(), Steps.latest_position
+
+    def in_time(self: Steps, split: Split, start: Any) -> Any:
+        """After some checkpoints there is nothing more to read before the disk is full."""
+        if committed(small_disk) >= 3:
+            is_full.wait(120)
+        return offer(self, split, start)
+
+    monkeypatch.setattr(Steps, "latest_position", in_time)
+    client = started(folder, small_disk, PAUSE)
     eventually(lambda: committed(small_disk) >= 3)
     fill(small_disk / "ballast")
+    is_full.set()
     eventually(lambda: client.get_exceptions())
     failure = client.get_exceptions()[-1]
     assert "no space left" in failure.message.lower()
@@ -92,8 +110,7 @@ def test_what_the_driver_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         write(self, file, content)
 
     monkeypatch.setattr(LocalStore, "write", sometimes)
-    pause = 0.2 if IN_REAL_TIME else 0  # a job that flows is done before its third checkpoint
-    client = started(folder, folder / "checkpoints", pause)
+    client = started(folder, folder / "checkpoints", PAUSE)
     client.get_job_execution_result().result(timeout=120)
     assert refused == 2
     assert client.get_exceptions()

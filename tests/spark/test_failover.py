@@ -161,7 +161,7 @@ def test_cancelled_while_it_waits(env: StreamExecutionEnvironment, tmp_path: Pat
     with_trouble(env, failing_queries(tmp_path, 9)).sink_to(Ledger(tmp_path / "out"))
     client = env.execute_async()
     wait_until(lambda: client.get_job_status().result() is JobStatus.RESTARTING)
-    client.cancel().result(timeout=10)
+    client.cancel().result(timeout=120)
     assert client.get_job_status().result() is JobStatus.CANCELED
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from tests.conftest import IN_REAL_TIME
-from tests.spark.conftest import visible, wait_until
+from tests.spark.conftest import visible
 from tests.spark.fault_jobs import Numbers, Once, build, kill_this_process, restart_at_once
 
 LinesOf = Callable[[Path], Counter[str]]
@@ -48,76 +49,65 @@ def check_outputs(output: Path, source: Numbers, lines_of: LinesOf) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("times", [1, 2])
 def test_results_do_not_change(
-    env: StreamExecutionEnvironment, mode: str, times: int, tmp_path: Path, lines_of: LinesOf
+    env: StreamExecutionEnvironment, mode: str, tmp_path: Path, lines_of: LinesOf
 ) -> None:
+    """A worker dies, and once more when its work is tried again."""
     source = Numbers(limit=150, step=40)
     markers = tmp_path / "markers"
     markers.mkdir()
-    disturb = Once(markers, times, kill_this_process)
+    disturb = Once(markers, 2, kill_this_process)
     restart_at_once(env)
     totals = build(env, source, tmp_path / "out", disturb, at=120)
     found = Counter(totals.execute_and_collect())
-    assert disturb.happened == times
+    assert disturb.happened == 2
     # A key's timer may fire again when a later micro-batch sets it anew: the set is what counts.
     assert set(found) == set(fired(source))
     check_outputs(tmp_path / "out", source, lines_of)
 
 
+def run(folder: Path, after_commit: Callable[[], None] | None = None, pause: float = 0) -> None:
+    """A job to its end, or to where it is killed."""
+    settings = Configuration()
+    settings.set_string("execution.checkpointing.dir", str(folder / "checkpoints"))
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
+    env.set_parallelism(2)
+    env.enable_checkpointing(100)
+    source = Numbers(limit=240, step=40, pause=pause)
+    build(env, source, folder / "out", after_commit=after_commit).print()
+    env.execute()
+
+
 _JOB = """
 import sys
 from pathlib import Path
-from headrace.datastream import StreamExecutionEnvironment
-from headrace.common import Configuration
-from tests.spark.fault_jobs import Numbers, build, kill_this_process
+from tests.spark.fault_jobs import kill_this_process
+from tests.spark.test_faults import run
 
-folder = Path(sys.argv[1])
-settings = Configuration()
-settings.set_string("execution.checkpointing.dir", str(folder / "checkpoints"))
-env = StreamExecutionEnvironment.get_execution_environment(settings)
-env.set_parallelism(2)
-env.enable_checkpointing(100)
 committed = 0
 
 def die_after_a_commit():
-    # The worst moment: the output is there, but Spark has not noted that the batch is done.
+    # The worst moment: the output is there, but it is not noted that it is.
     global committed
     committed += 1
-    if committed == 2 and not (folder / "died").exists():
-        (folder / "died").touch()
+    if committed == 3:
         kill_this_process()
 
-source = Numbers(limit=240, step=40, pause=float(sys.argv[2]))
-totals = build(env, source, folder / "out", after_commit=die_after_a_commit)
-totals.print()
-env.execute()
-print("finished")
+run(Path(sys.argv[1]), die_after_a_commit, float(sys.argv[2]))
 """
-
-
-def start(folder: Path, repository: Path, pause: float) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", _JOB, str(folder), str(pause)], cwd=repository,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
 
 
 @pytest.mark.slow
 def test_killed_driver_resumes(tmp_path: Path, repository: Path, lines_of: LinesOf) -> None:
-    """SIGKILL of the whole program, twice; the same program goes on where it was."""
+    """SIGKILL of the program; the same job goes on where it was."""
     out = tmp_path / "out"
     # A job that flows would have read everything before its first checkpoint.
-    first = start(tmp_path, repository, pause=0.3 if IN_REAL_TIME else 0)
-    first.communicate(timeout=240)
-    assert first.returncode == -signal.SIGKILL
-    committed = lines_of(out / "again").total()
-    assert 0 < committed < 480
-    with start(tmp_path, repository, pause=1 if IN_REAL_TIME else 0.3) as second:
-        wait_until(lambda: lines_of(out / "again").total() > committed, seconds=240)
-        second.send_signal(signal.SIGKILL)
-    assert lines_of(out / "again").total() < 480
-    third = start(tmp_path, repository, pause=0)
-    printed, messages = third.communicate(timeout=240)
-    assert printed.endswith("finished\n"), messages[-3000:]
+    pause = 0.3 if IN_REAL_TIME else 0
+    ended = subprocess.run(
+        [sys.executable, "-c", _JOB, str(tmp_path), str(pause)], cwd=repository, text=True,
+        timeout=240, capture_output=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == -signal.SIGKILL, ended.stderr[-3000:]
+    assert 0 < lines_of(out / "again").total() < 480
+    run(tmp_path)
     check_outputs(out, Numbers(limit=240, step=40), lines_of)

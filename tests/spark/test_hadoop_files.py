@@ -15,9 +15,7 @@ from pyspark.sql import SparkSession
 from headrace.spark.file_store import HadoopStore, file_store
 from headrace.spark.flow.checkpoint_files import begin_attempt
 from tests.conftest import ROOT
-from tests.spark.hadoop_jobs import mount
-
-ASKED = [[150, 150], [250, 250], [300, 300], [350, 350]]
+from tests.spark.hadoop_jobs import JOBS, mount
 
 
 @pytest.fixture
@@ -73,45 +71,42 @@ def test_a_number_is_given_to_one_driver(store: HadoopStore) -> None:
     assert [begin_attempt(store)[0] for _ in range(2)] == [2, 3]
 
 
-def run_jobs(folder: Path, mode: str, *jobs: str) -> dict[str, Any]:
-    """What came of jobs, in a program of their own: it needs more slots than other tests."""
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What came of all jobs, in a program of their own: it needs more slots than other tests."""
+    folder = tmp_path_factory.mktemp("hadoop")
     done = subprocess.run(
-        [sys.executable, "-m", "tests.spark.hadoop_jobs", str(folder), *jobs], cwd=ROOT,
-        text=True, capture_output=True, timeout=600, check=False,
-        env={**os.environ, "HEADRACE_STREAM_MODE": mode},
+        [sys.executable, "-m", "tests.spark.hadoop_jobs", str(folder), *JOBS], cwd=ROOT,
+        text=True, capture_output=True, timeout=600, check=False, env={**os.environ},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
-    return {job: json.loads((folder / f"{job}.json").read_text()) for job in jobs}
+    return {job: json.loads((folder / f"{job}.json").read_text()) for job in JOBS}
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(700)
-def test_a_job_is_saved_and_rescaled_in_micro_batches(tmp_path: Path) -> None:
-    found = run_jobs(tmp_path, "micro-batch", "saved")["saved"]
-    assert found["exact"]
-    assert found["asked"] == [[100, 100], [200, 200]]
-
-
-@pytest.fixture(scope="module")
-def in_real_time(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("hadoop")
-    return run_jobs(folder, "real-time", "rescaled", "restarted", "unwritable")
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(700)
-def test_a_job_is_saved_and_rescaled_in_real_time(in_real_time: dict[str, Any]) -> None:
-    found = in_real_time["rescaled"]
+def test_a_job_is_saved_and_rescaled_in_micro_batches(results: dict[str, Any]) -> None:
+    found = results["saved"]
     assert found["attempts"] == 2  # one in the last run of either folder
     assert found["exact"]
-    assert found["asked"] == ASKED
+    assert found["asked"] == [[100, 100], [200, 200]]
     assert "/savepoints/savepoint-" in found["path"]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(700)
-def test_a_job_goes_on_after_failures_in_real_time(in_real_time: dict[str, Any]) -> None:
-    found = in_real_time["restarted"]
+def test_a_job_is_saved_and_rescaled_in_real_time(results: dict[str, Any]) -> None:
+    found = results["rescaled"]
+    assert found["attempts"] == 1  # in the last run of the folder that is elsewhere
+    assert found["exact"]
+    assert found["asked"] == [[150, 150], [250, 250], [300, 300]]
+    assert "/savepoints/savepoint-" in found["path"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(700)
+def test_a_job_goes_on_after_failures_in_real_time(results: dict[str, Any]) -> None:
+    found = results["restarted"]
     assert found["attempts"] == 3
     failed, killed = found["failures"]
     assert "once only" in failed
@@ -121,8 +116,8 @@ def test_a_job_goes_on_after_failures_in_real_time(in_real_time: dict[str, Any])
 
 @pytest.mark.slow
 @pytest.mark.timeout(700)
-def test_what_cannot_be_written_ends_the_attempt(in_real_time: dict[str, Any]) -> None:
-    found = in_real_time["unwritable"]
+def test_what_cannot_be_written_ends_the_attempt(results: dict[str, Any]) -> None:
+    found = results["unwritable"]
     assert "state of the job cannot be written to viewfs://" in found["error"]
     assert "is not a directory" in found["error"]
     assert "Is there space" in found["error"]

@@ -13,7 +13,7 @@ from tests.spark.cdc_kills import MICRO_BATCH, REAL_TIME, Steps, kill_one_after_
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 STEPS: Steps = [
     ("cdc-table", 3, MICRO_BATCH),  # in the middle of the table
-    ("sink-pre-commit.after", None, REAL_TIME),
+    ("metadata.after", None, REAL_TIME),
 ]
 
 

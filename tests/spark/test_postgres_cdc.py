@@ -18,6 +18,7 @@ from tests.spark.cdc_following import (
     ORDERS,
     follow,
     follow_a_join,
+    forget_what_was_followed,
     make_tables,
 )
 from tests.spark.cdc_jobs import followed
@@ -38,10 +39,7 @@ def postgres(shared: Postgres) -> Iterator[Postgres]:  # noqa: F811
     )
     yield shared
     shared.run("DROP TABLE orders, names")
-    for (slot,) in shared.rows("SELECT slot_name FROM pg_replication_slots WHERE NOT active"):
-        shared.run(f"SELECT pg_drop_replication_slot('{slot}')")
-    for (name,) in shared.rows("SELECT pubname FROM pg_publication"):
-        shared.run(f"DROP PUBLICATION {name}")
+    forget_what_was_followed(shared)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
-from tests.spark.conftest import wait_until
 from tests.spark.fault_jobs import Numbers, Once, kill_this_process, restart_at_once
 from tests.spark.window_fault_jobs import build, expected_outputs
 
@@ -53,61 +53,49 @@ def test_killed_worker(
     check_outputs(tmp_path / "out", expected_outputs(source, cut=mode == "stream"), lines_of)
 
 
+SOURCE = Numbers(limit=320, step=40)
+
+
+def run(folder: Path, after_commit: Callable[[], None] | None = None) -> None:
+    """A job to its end, or to where it is killed."""
+    settings = Configuration()
+    settings.set_string("execution.checkpointing.dir", str(folder / "checkpoints"))
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
+    env.set_parallelism(2)
+    env.enable_checkpointing(100)
+    build(env, SOURCE, folder / "out", after_commit=after_commit)
+    env.execute()
+
+
 _JOB = """
 import sys
 from pathlib import Path
-from headrace.datastream import StreamExecutionEnvironment
-from headrace.common import Configuration
-from tests.spark.fault_jobs import Numbers, kill_this_process
-from tests.spark.window_fault_jobs import build
+from tests.spark.fault_jobs import kill_this_process
+from tests.spark.test_window_faults import run
 
-folder = Path(sys.argv[1])
-settings = Configuration()
-settings.set_string("execution.checkpointing.dir", str(folder / "checkpoints"))
-env = StreamExecutionEnvironment.get_execution_environment(settings)
-env.set_parallelism(2)
-env.enable_checkpointing(100)
 committed = 0
 
 def die_after_a_commit():
-    # The worst moment: the output is there, but Spark has not noted that the batch is done.
+    # The worst moment: the output is there, but it is not noted that it is.
     global committed
     committed += 1
-    if committed == 3 and not (folder / "died").exists():
-        (folder / "died").touch()
+    if committed == 5:
         kill_this_process()
 
-source = Numbers(limit=320, step=40, pause=float(sys.argv[2]))
-build(env, source, folder / "out", after_commit=die_after_a_commit)
-env.execute()
-print("finished")
+run(Path(sys.argv[1]), die_after_a_commit)
 """
-
-
-def start(folder: Path, repository: Path, pause: float) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", _JOB, str(folder), str(pause)], cwd=repository,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
 
 
 @depends_on_rounds
 @pytest.mark.slow
 def test_killed_driver(tmp_path: Path, repository: Path, lines_of: LinesOf) -> None:
-    """SIGKILL of the whole program, twice; the same program goes on where it was."""
-    panes = tmp_path / "out" / "panes"
-    expected = expected_outputs(Numbers(limit=320, step=40), cut=True)
-    total = expected["panes"].total()
-    first = start(tmp_path, repository, pause=0)
-    _, messages = first.communicate(timeout=240)
-    assert first.returncode == -signal.SIGKILL, messages[-3000:]
-    committed = lines_of(panes).total()
-    assert 0 < committed < total
-    with start(tmp_path, repository, pause=0.3) as second:
-        wait_until(lambda: lines_of(panes).total() > committed, seconds=240)
-        second.send_signal(signal.SIGKILL)
-    assert lines_of(panes).total() < total
-    third = start(tmp_path, repository, pause=0)
-    printed, messages = third.communicate(timeout=240)
-    assert printed.endswith("finished\n"), messages[-3000:]
+    """SIGKILL of the program; the same job goes on where it was."""
+    expected = expected_outputs(SOURCE, cut=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", _JOB, str(tmp_path)], cwd=repository, text=True, timeout=240,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == -signal.SIGKILL, ended.stderr[-3000:]
+    assert 0 < lines_of(tmp_path / "out" / "panes").total() < expected["panes"].total()
+    run(tmp_path)
     check_outputs(tmp_path / "out", expected, lines_of)

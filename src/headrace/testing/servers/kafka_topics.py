@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterable
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
@@ -100,18 +100,31 @@ class Topics:
         return self.ends(topic) != self.ends(topic, "read_uncommitted")
 
     def read(self, topic: str, isolation: str = "read_committed") -> list[Any]:
-        """All messages up to the end."""
+        """All messages up to where the topic ends now: it may grow meanwhile, and faster than that
+        a reader would ever be told of its end."""
         reader = self._reader(isolation)
-        count = self.partitions(topic)
-        reader.assign([TopicPartition(topic, n, 0) for n in range(count)])
+        places = [TopicPartition(topic, n, -1) for n in range(self.partitions(topic))]
+        known = reader.offsets_for_times(places, timeout=30)
+        ends: dict[Any, Any] = {each.partition: each.offset for each in known}
+        reader.assign([TopicPartition(topic, n, 0) for n in ends])
+        going_on = {n for n, end in ends.items() if end > 0}
         found: list[Any] = []
-        ended = 0
-        while ended < count:
+        deadline = time.monotonic() + _PATIENCE_S
+        while going_on:
+            if time.monotonic() > deadline:
+                raise JobFailed(f"the end of {topic} was never reached")
             for message in reader.consume(10_000, 0.1):
-                if message.error() is None:
-                    found.append(message)
-                else:
-                    ended += 1
+                partition, error = message.partition(), message.error()
+                # Behind the last message may be marks of transactions, which nobody is shown.
+                is_end = error is not None and error.code() == KafkaError._PARTITION_EOF
+                if error is None:
+                    deadline = time.monotonic() + _PATIENCE_S
+                    at, end = message.offset(), ends[partition]
+                    is_end = at >= end - 1
+                    if at < end:
+                        found.append(message)
+                if is_end:
+                    going_on.discard(partition)
         reader.close()
         return found
 
