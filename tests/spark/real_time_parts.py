@@ -124,8 +124,11 @@ def is_exact(folder: Path) -> dict[str, Any]:
 
 
 def flowed(folder: Path) -> bool:
-    """Whether the job's last run was in real time."""
-    return any(folder.glob("checkpoints/job-1/run-*/spark/*"))
+    """Whether the last attempt of the job's last run was in real time."""
+    runs = folder.glob("checkpoints/job-1/run-*")
+    last = max(runs, key=lambda run: int(run.name.removeprefix("run-")))
+    attempt = max(int(each.name) for each in last.glob("attempts/*"))
+    return (last / "spark" / str(attempt)).exists()
 
 
 def wait_for_checkpoints(client: Any, count: int) -> None:

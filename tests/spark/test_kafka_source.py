@@ -8,13 +8,21 @@ from typing import Any
 
 import pytest
 
-from headrace.common import Configuration, SimpleStringSchema, Types, WatermarkStrategy
+from headrace.common import (
+    Configuration,
+    SimpleStringSchema,
+    TypeInformation,
+    Types,
+    WatermarkStrategy,
+)
 from headrace.common.watermark_strategy import TimestampAssigner
 from headrace.connectors.kafka.source import KafkaSourceBuilder
 from headrace.datastream import ProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.kafka import (
+    KafkaConsumerRecord,
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
+    KafkaRecordDeserializationSchema,
     KafkaSource,
     KafkaTopicPartition,
 )
@@ -56,6 +64,17 @@ class TestWholeJobs:
         stream = env.from_source(bounded(topics, topic).build(), NO_TIME, "times")
         assert collected(stream.process(Times())) == Counter([("a", 1_234_567)])
 
+    def test_whole_records_become_any_number_of_values(self, env, collected, topics, mode):
+        topic = topics.create()
+        topics.send(topic, ["a b"], key="k", timestamp=5)
+        topics.send(topic, [None], key="gone", timestamp=6)
+        builder = KafkaSource.builder().set_bootstrap_servers(topics.servers).set_topics(topic)
+        source = builder.set_deserializer(Words()).set_bounded(LATEST).build()
+        stream = env.from_source(source, NO_TIME, "words")
+        assert collected(stream.process(Times())) == Counter(
+            [(("k", 0, "a"), 5), (("k", 0, "b"), 5), (("gone", 1, None), 6)]
+        )
+
     def test_a_record_without_a_value_is_left_out(self, env, collected, topics):
         topic = topics.create()
         topics.send(topic, ["a", None, "b"])
@@ -85,6 +104,16 @@ class TestWholeJobs:
 class Times(ProcessFunction):
     def process_element(self, value: str, ctx: ProcessFunction.Context) -> Any:
         yield value, ctx.timestamp()
+
+
+class Words(KafkaRecordDeserializationSchema):
+    def deserialize(self, record: KafkaConsumerRecord) -> Any:
+        key = (record.key or b"").decode()
+        for word in [None] if record.value is None else record.value.decode().split():
+            yield key, record.offset, word
+
+    def get_produced_type(self) -> TypeInformation:
+        return Types.TUPLE([Types.STRING(), Types.LONG(), Types.STRING()])
 
 
 class Late(ProcessFunction):

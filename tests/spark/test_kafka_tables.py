@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import uuid
+from collections import Counter
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
+from headrace.connectors.kafka.client import ask_patiently
 from headrace.errors import HeadraceError, InvalidArgument
 from headrace.table import EnvironmentSettings, TableEnvironment
 from headrace.testing.servers import KafkaBroker
 from headrace.testing.servers.kafka_topics import Topics
+from tests.conftest import ROOT
 from tests.servers.kafka_tools import committed
 from tests.unit.formats.registry_server import Registry
 
@@ -41,6 +48,19 @@ def options(topics: Topics, topic: str, **more: str) -> str:
 def upsert(topics: Topics, topic: str, **more: str) -> str:
     more = {"key_format": "json", "value_format": "json", **more}
     return options(topics, topic, connector="upsert-kafka", format="", scan_startup_mode="", **more)
+
+
+@pytest.fixture(scope="module")
+def four(topics: Topics) -> str:
+    """A topic of four records, a second apart, of which a group has read one."""
+    topic = topics.create()
+    for number in (1, 2, 3, 4):
+        topics.send(topic, [number], timestamp=1000 * number)
+    group = Consumer({"bootstrap.servers": topics.servers, "group.id": "readers"})
+    places = [TopicPartition(topic, 0, 1)]
+    ask_patiently(lambda: group.commit(offsets=places, asynchronous=False), 60)
+    group.close()
+    return topic
 
 
 def rows(tables: TableEnvironment, query: str) -> list[Any]:
@@ -105,6 +125,58 @@ class TestKafka:
         tables.execute_sql(f"CREATE TABLE t (n STRING) {given}")
         assert values(tables, "SELECT n FROM t") == [("2",), ("3",)]
 
+    @pytest.mark.parametrize(
+        ("places", "found"),
+        [
+            ({"scan_startup_mode": "timestamp", "scan_startup_timestamp__millis": "2500"}, "34"),
+            ({"scan_startup_mode": "latest-offset"}, ""),
+            ({"scan_startup_mode": "group-offsets", "properties_group_id": "readers"}, "234"),
+            ({"scan_bounded_mode": "timestamp", "scan_bounded_timestamp__millis": "2500"}, "12"),
+            ({"scan_bounded_mode": "group-offsets", "properties_group_id": "readers"}, "1"),
+        ],
+        ids=lambda each: " ".join(each.values()) if isinstance(each, dict) else "",
+    )
+    def test_every_mode_to_begin_and_to_end(self, tables, four, topics, places, found):
+        tables.execute_sql(
+            f"CREATE TABLE t (n STRING) {options(topics, four, format='raw', **places)}"
+        )
+        assert values(tables, "SELECT n FROM t") == [(each,) for each in found]
+
+    @pytest.mark.parametrize("by_pattern", [False, True])
+    def test_several_topics_are_one_table(self, tables, topics, by_pattern):
+        name = f"part-{uuid.uuid4().hex[:8]}"
+        for part in "ab":
+            topics.send(topics.create_named(f"{name}-{part}"), [part])
+        if by_pattern:
+            given = options(topics, "", format="raw", topic__pattern=f"{name}-.")
+        else:
+            given = options(topics, f"{name}-a;{name}-b", format="raw")
+        tables.execute_sql(f"CREATE TABLE t (n STRING, topic STRING METADATA VIRTUAL) {given}")
+        assert values(tables, "SELECT n, topic FROM t") == [
+            ("a", f"{name}-a"),
+            ("b", f"{name}-b"),
+        ]
+
+    @pytest.mark.parametrize("partitioner", ["fixed", "round-robin"])
+    def test_who_chooses_the_partition(self, tables, topics, partitioner):
+        topic = topics.create(partitions=2)
+        tables.get_config().set("parallelism.default", "1")
+        given = options(topics, topic, format="raw", sink_partitioner=partitioner)
+        tables.execute_sql(f"CREATE TABLE t (n STRING) {given}")
+        tables.execute_sql("INSERT INTO t VALUES ('a'), ('b'), ('c'), ('d')").wait()
+        found = Counter(message.partition() for message in topics.read(topic))
+        assert found == ({0: 4} if partitioner == "fixed" else {0: 2, 1: 2})
+
+    @pytest.mark.parametrize(
+        "format", ["avro", "csv", "debezium-json", "canal-json", "maxwell-json", "ogg-json"]
+    )
+    def test_what_is_written_in_a_format_is_read_in_it(self, tables, topics, format):
+        given = options(topics, topics.create(), format=format)
+        tables.execute_sql(f"CREATE TABLE t (id BIGINT, v STRING, x DOUBLE) {given}")
+        rows = [(1, 'a,b"', 0.5), (2, "ü", -7.0)]
+        tables.execute_sql("INSERT INTO t VALUES (1, 'a,b\"', 0.5), (2, 'ü', -7)").wait()
+        assert values(tables, "SELECT * FROM t") == rows
+
     def test_changes_of_another_system_are_changes(self, tables, topics):
         topic = topics.create()
         before, after = {"id": 1, "n": 1}, {"id": 1, "n": 5}
@@ -138,6 +210,34 @@ class TestKafka:
         given = options(topics, topic, bad__rows="skip")
         tables.execute_sql(f"CREATE TABLE s (n INT) {given}")
         assert values(tables, "SELECT n FROM s") == [(1,), (2,)]
+
+    def test_bad_rows_and_bad_keys_can_be_kept(self, tables, topics, tmp_path):
+        topic = topics.create()
+        for key, value in (('{"k": 1}', '{"n": 1}'), ("no", '{"n": 2}'), ('{"k": 3}', "oops")):
+            topics.send(topic, [value], key=key)
+        keyed = {
+            "key_format": "json", "key_fields": "k", "value_fields__include": "EXCEPT_KEY",
+            "bad__rows": "dead-letter", "bad__rows_path": str(tmp_path / "bad"),
+        }  # fmt: skip
+        tables.execute_sql(f"CREATE TABLE t (k INT, n INT) {options(topics, topic, **keyed)}")
+        assert values(tables, "SELECT k, n FROM t") == [(1, 1)]
+        kept = "".join(file.read_text() for file in (tmp_path / "bad").rglob("*.json"))
+        assert f"{topic}-0 at 1" in kept
+        assert "oops" in kept
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_an_endless_query_goes_on_in_another_mode(topics, tmp_path):
+    """Real time, micro-batches and real time again on one folder: counts go on where they were."""
+    given = [topics.servers, topics.create(partitions=2), topics.create()]
+    modes = ["real-time", "micro-batch", "real-time"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.spark.kafka_table_jobs", str(tmp_path), *given, *modes],
+        cwd=ROOT, text=True, capture_output=True, timeout=580, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert json.loads(done.stdout.splitlines()[-1]) == [True, False, True]
 
 
 class TestUpsertKafka:
