@@ -18,6 +18,7 @@ from headrace.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaS
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.testing.servers import KafkaBroker
 from headrace.testing.servers.kafka_topics import Topics
+from tests.servers.kafka_tools import committed
 from tests.spark.conftest import wait_until
 from tests.spark.kafka_kill_jobs import begin, expected
 from tests.spark.sessions import Deaths, send
@@ -169,4 +170,4 @@ def test_killed_on_both_sides_of_the_switch(
     code, said = live(2, **{**deaths.environ, "HEADRACE_CRASH_AT": points})
     assert code == 0, said
     assert deaths.all_happened()
-    assert Counter(topics.values(output)) == expected(1200)
+    assert Counter(committed(topics, output)) == expected(1200)

@@ -14,6 +14,7 @@ from confluent_kafka import Producer
 
 from headrace.testing.servers import KafkaBroker
 from headrace.testing.servers.kafka_topics import Topics
+from tests.servers.kafka_tools import committed
 from tests.spark.conftest import wait_until
 from tests.spark.kafka_kill_jobs import begin, expected
 from tests.spark.sessions import send
@@ -85,5 +86,4 @@ def test_a_broker_whose_disk_is_full(
     finally:
         send(job.pid, signal.SIGKILL)
         job.communicate()
-    assert Counter(topics.values(second)) == expected(RECORDS)
-    assert not topics.has_open_transactions(second)
+    assert Counter(committed(topics, second)) == expected(RECORDS)

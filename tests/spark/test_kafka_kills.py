@@ -20,6 +20,7 @@ import pytest
 from headrace.core.crash_points import KAFKA_STEPS, STEPS
 from headrace.testing.servers import KafkaBroker
 from headrace.testing.servers.kafka_topics import Topics
+from tests.servers.kafka_tools import committed
 from tests.spark.conftest import wait_until
 from tests.spark.kafka_kill_jobs import PARTITIONS, begin, expected
 from tests.spark.sessions import Deaths, is_stopped, send
@@ -117,9 +118,10 @@ class Job:
         self.check()
 
     def check(self) -> None:
-        """All is there once, and nobody waits for a transaction."""
-        assert Counter(self.topics.values(self.output)) == expected(RECORDS)
-        assert not self.topics.has_open_transactions(self.output)
+        """All is there once, nobody waits for a transaction, and the group is where the job is."""
+        assert Counter(committed(self.topics, self.output)) == expected(RECORDS)
+        read = self.topics.group_offsets(f"group-{self.input}", self.input)
+        assert read == self.topics.ends(self.input)
 
     @property
     def last(self) -> int:
