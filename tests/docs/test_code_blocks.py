@@ -1,8 +1,9 @@
 """The code in the documentation runs.
 
 A Python block whose fence says `python run` is executed; `python run spark` also needs Spark, and
-`python run spark postgres` a server, whose `url`, `user` and `password` the page may use. The
-blocks of a page share their names, in order, as a reader would type them one after the other.
+`python run spark postgres` a server, whose `url`, `port`, `user` and `password` the page may use,
+or `python run spark rabbitmq` one with a `port`, a `user` and a `password`. The blocks of a page
+share their names, in order, as a reader would type them one after the other.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any
 
 import pytest
 
+from tests.servers import rabbitmq as rabbits
 from tests.servers.postgres import postgres  # noqa: F401
+from tests.servers.rabbitmq import rabbitmq  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(
-    r"^```python +run(?P<spark> +spark)?(?P<postgres> +postgres)?\n"
+    r"^```python +run(?P<spark> +spark)?(?: +(?P<server>postgres|rabbitmq))?\n"
     r"(?P<code>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -31,7 +34,7 @@ class Block:
     code: str
     line: int
     needs_spark: bool
-    needs_postgres: bool = False
+    server: str | None = None
 
 
 def blocks(text: str) -> list[Block]:
@@ -41,7 +44,7 @@ def blocks(text: str) -> list[Block]:
             found["code"],
             text.count("\n", 0, found.start("code")),
             found["spark"] is not None,
-            found["postgres"] is not None,
+            found["server"],
         )
         for found in _FENCE.finditer(text)
     ]
@@ -71,10 +74,14 @@ def execute(path: Path, **given: Any) -> None:
 def test_page(path, tmp_path, monkeypatch, request):
     """Every block marked `run` runs; what it writes stays in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    given = {}
-    if any(block.needs_postgres for block in blocks(path.read_text(encoding="utf-8"))):
+    given: dict[str, Any] = {}
+    servers = {block.server for block in blocks(path.read_text(encoding="utf-8"))}
+    if "postgres" in servers:
         server = request.getfixturevalue("postgres")
-        given = {"url": server.url, "user": server.user, "password": server.password}
+        given = {name: getattr(server, name) for name in ("url", "port", "user", "password")}
+    if "rabbitmq" in servers:
+        port = request.getfixturevalue("rabbitmq").port
+        given = {"port": port, "user": rabbits.USER, "password": rabbits.PASSWORD}
     execute(path, **given)
 
 
