@@ -15,7 +15,7 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
 from headrace.runtime.driver_items import PROGRESS
 from headrace.runtime.flow.coordinator import CheckpointSettings
-from headrace.runtime.flow.master import Beginning, Surroundings
+from headrace.runtime.flow.master import Beginning, Superseded, Surroundings
 from headrace.runtime.flow.messages import (
     Acknowledged,
     Begin,
@@ -126,6 +126,24 @@ class Driver:
 @pytest.fixture
 def driver(physical: PhysicalPlan) -> Driver:
     return Driver(physical)
+
+
+def test_who_was_followed_while_it_committed_tells_no_source(driver, monkeypatch):
+    """A driver may sleep there, and its sources know of later checkpoints when it wakes up."""
+    told: list[Any] = []
+    for source in driver.rounds.sources:
+        monkeypatch.setattr(source, "checkpoint_completed", told.append)
+    driver.run_first()
+    assert told == [{"script": [None, 1]}] * 2
+    begin_another = lambda number: setattr(driver.disk, "attempts", 2)  # noqa: E731
+    monkeypatch.setattr(driver.listener, "committed", begin_another)
+    driver.begin_round()
+    for task in (LONG, SLOT):
+        driver.begin(task)
+    driver.acknowledge(LONG, 2)
+    with pytest.raises(Superseded):
+        driver.acknowledge(SLOT, 2)
+    assert len(told) == 2
 
 
 def test_each_source_task_hears_what_to_read_and_whether_that_is_all(driver):

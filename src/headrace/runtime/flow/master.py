@@ -235,6 +235,8 @@ class Ledger:
         reach("metadata.after", complete.number)
         self._latest = checkpoint
         self._listener.committed(complete.number)
+        if not self._store.is_current():  # it slept meanwhile: to sources this would be news of old
+            raise Superseded
         self._tell_completed(complete)
         self._tell_sources(checkpoint.positions)
         self._store.clean()
