@@ -8,23 +8,23 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from headrace.testing.servers import KafkaBroker
 from headrace.testing.servers.kafka_topics import Topics
 from tests.spark.cdc_jobs import begin
-from tests.spark.sessions import Deaths, send
+from tests.spark.sessions import EVERY_STEP, Deaths, dies_at, send
 from tests.spark.test_kafka_kills import last_number
 
 MICRO_BATCH = {"HEADRACE_STREAM_MODE": "micro-batch"}
 REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time"}
 
 
-LATER = 1000
-"""Checkpoints after the one that a step is to happen in: one without a change writes nothing, and
-has no such step."""
+CHANCES = 1000
+"""At so many checkpoints a life may end: one without a change writes nothing, and has no such
+step."""
 PATIENCE = 180
 
 
@@ -78,15 +78,14 @@ def _row(found: dict[str, int]) -> tuple[int, int]:
     return found["id"], found["v"]
 
 
-def _die(step: str, at: int, mark: Path) -> dict[str, str]:
-    """What makes a life end at a step, the first time it happens from a number on."""
-    points = (f"{step}@{number}" for number in range(at, at + LATER))
-    return {"HEADRACE_CRASH_AT": ",".join(points), "HEADRACE_CRASH_MARK": str(mark)}
-
-
 Steps = list[tuple[str, int | None, dict[str, str]]]
 """Where the driver dies, when at the earliest (None: in the second checkpoint to come), and how the
 job runs."""
+
+AT_EVERY_STEP: Steps = [
+    ("cdc-table", 3, MICRO_BATCH),
+    *((step, None, mode) for mode in (MICRO_BATCH, REAL_TIME) for step in EVERY_STEP),
+]
 
 
 def _kill_drivers(where: tuple[Any, ...], steps: Steps, topics: Topics, marks: Path) -> None:
@@ -94,7 +93,7 @@ def _kill_drivers(where: tuple[Any, ...], steps: Steps, topics: Topics, marks: P
     folder, *_, topic = where
     for number, (step, after, mode) in enumerate(steps):
         at, mark = last_number(folder) + 2 if after is None else after, marks / f"died-{number}"
-        process = begin(*where, **mode, **_die(step, at, mark))
+        process = begin(*where, **mode, **dies_at(step, at, mark, CHANCES))
         try:
             _, messages = process.communicate(timeout=PATIENCE)
         finally:
@@ -114,19 +113,20 @@ def _await(process: Any, what: str, holds: Callable[[], Any]) -> None:
 
 
 def kill_one_after_the_other(
-    connector: str, server: Any, broker: KafkaBroker, tmp_path: Path, steps: Steps
-) -> None:
-    """Drivers at these steps, then a worker, then the database. The table `killed` has rows 1 to
+    connector: str, server: Any, broker: KafkaBroker, tmp_path: Path, steps: Steps,
+    workers: Iterable[str] = ("sink-pre-commit.after",),
+) -> None:  # fmt: skip
+    """Drivers at these steps, then workers, then the database. The table `killed` has rows 1 to
     200; at the end the topic has its changes once."""
     topics = Topics(broker.bootstrap_servers)
     topic, folder = topics.create(partitions=1, name=f"changes-{connector}"), tmp_path / "job"
     where = folder, connector, server.port, broker.bootstrap_servers, topic
     writer = Writer(server)
     _kill_drivers(where, steps, topics, tmp_path)
-    deaths = Deaths(tmp_path / "died-worker", ["sink-pre-commit.after"])
+    deaths = Deaths(tmp_path / "died-worker", workers)
     process = begin(*where, **{**REAL_TIME, **deaths.environ})
     try:
-        _await(process, "a worker died", deaths.all_happened)
+        _await(process, "the workers died", deaths.all_happened)
         writer.end()
         server.kill()
         server.start()

@@ -7,23 +7,35 @@ python -m tests.spark.kafka_kill_jobs <folder> <servers> <topic> <topic of its o
     KAFKA_JOBS_FILES                           a folder of files to read before the topic
     KAFKA_JOBS_UNTIL                           the offset at which the topic's three partitions end,
                                                if not where they end when the job first starts
+    KAFKA_JOBS_ALSO                            where else it writes `counted` to, as JSON: {"jdbc":
+                                               [[URL, user, password], …], "documents": [URL]}
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from time import sleep
 from typing import Any, TextIO
 
-from headrace.common import Configuration, SimpleStringSchema, Types, WatermarkStrategy
-from headrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from headrace.common import Configuration, Row, SimpleStringSchema, Types, WatermarkStrategy
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import DeliveryGuarantee, FileSource, StreamFormat
+from headrace.datastream.connectors.elasticsearch import (
+    BulkAction,
+    Elasticsearch7SinkBuilder,
+    ElasticsearchEmitter,
+)
 from headrace.datastream.connectors.hybrid_source import HybridSource
+from headrace.datastream.connectors.jdbc import (
+    JdbcConnectionOptions,
+    JdbcExecutionOptions,
+    JdbcSink,
+)
 from headrace.datastream.connectors.kafka import (
     KafkaOffsetsInitializer,
     KafkaRecordSerializationSchema,
@@ -31,22 +43,11 @@ from headrace.datastream.connectors.kafka import (
     KafkaSource,
     KafkaTopicPartition,
 )
-from headrace.datastream.state import ValueStateDescriptor
+from tests.spark.counts import counts_of
 
 ROOT = Path(__file__).resolve().parents[2]
-KEYS, PARTITIONS = 7, 3
-
-
-class Count(KeyedProcessFunction):
-    """Numbers the records of each key."""
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-
-    def process_element(self, value: str, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
-        count = (self._count.value() or 0) + 1
-        self._count.update(count)
-        yield f"{ctx.get_current_key()} #{count}"
+PARTITIONS = 3
+ROW = Types.ROW([Types.STRING()])
 
 
 def slowly(value: str) -> str:
@@ -54,12 +55,6 @@ def slowly(value: str) -> str:
     if hurry is None or not Path(hurry).exists():
         sleep(float(os.environ.get("KAFKA_JOBS_SLOW", "0")))
     return value
-
-
-def expected(records: int) -> Counter[str]:
-    """What the job writes for the numbers up to a limit, in plain Python."""
-    sizes = Counter(number % KEYS for number in range(records))
-    return Counter(f"{key} #{n}" for key, size in sizes.items() for n in range(1, size + 1))
 
 
 def source_of(servers: str, topic: str) -> Any:
@@ -104,8 +99,36 @@ def build(env: StreamExecutionEnvironment, servers: str, topic: str, output: str
     )
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
     paced = numbers.map(slowly, Types.STRING()).uid("slowly")
-    keyed = paced.key_by(lambda value: int(value) % KEYS, Types.INT())
-    keyed.process(Count(), Types.STRING()).uid("count").sink_to(sink).uid("sink")
+    counts = counts_of(paced)
+    counts.sink_to(sink).uid("sink")
+    also = json.loads(os.environ.get("KAFKA_JOBS_ALSO", "{}"))
+    for number, (url, user, password) in enumerate(also.get("jdbc", ())):
+        rows = counts.map(Row, ROW).uid(f"rows-{number}")
+        rows.add_sink(table(url, user, password)).uid(f"table-{number}")
+    if "documents" in also:
+        sinks = Elasticsearch7SinkBuilder().set_hosts(also["documents"])
+        sinks = sinks.set_emitter(Documents()).set_bulk_flush_max_actions(5)
+        counts.sink_to(sinks.build()).uid("documents")
+
+
+def table(url: str, user: str, password: str) -> Any:
+    """The table `counted` of a database, written exactly once."""
+    options = (
+        JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
+        .with_url(url)
+        .with_user_name(user)
+        .with_password(password)
+        .build()
+    )
+    batches = JdbcExecutionOptions.builder().with_batch_size(5).build()
+    return JdbcSink.exactly_once_sink("INSERT INTO counted VALUES (?)", ROW, options, batches)
+
+
+class Documents(ElasticsearchEmitter):
+    """A document for each count, by its own id."""
+
+    def emit(self, value: str) -> Iterable[BulkAction]:
+        yield BulkAction("index", "counted", value, json.dumps({"line": value}))
 
 
 def begin(
@@ -129,7 +152,7 @@ if __name__ == "__main__":
     settings.set_string("execution.checkpointing.dir", f"{folder}/checkpoints")
     settings.set_string("headrace.stream.max-records-per-batch", "150")
     settings.set_string("restart-strategy.type", "fixed-delay")
-    settings.set_string("restart-strategy.fixed-delay.attempts", "9")
+    settings.set_string("restart-strategy.fixed-delay.attempts", "99")
     settings.set_string("restart-strategy.fixed-delay.delay", "0s")
     env = StreamExecutionEnvironment.get_execution_environment(settings)
     env.set_parallelism(int(os.environ.get("KAFKA_JOBS_PARALLELISM", "2")))

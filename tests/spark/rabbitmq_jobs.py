@@ -11,36 +11,16 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from headrace.common import Configuration, Encoder, SimpleStringSchema, Types
-from headrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from headrace.common import Configuration, Encoder, SimpleStringSchema
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import FileSink, RollingPolicy
 from headrace.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSink, RMQSource
-from headrace.datastream.state import ValueStateDescriptor
+from tests.spark.counts import counts_of
 
 ROOT = Path(__file__).resolve().parents[2]
-KEYS = 7
-
-
-class Count(KeyedProcessFunction):
-    """Numbers the records of each key."""
-
-    def open(self, runtime_context: RuntimeContext) -> None:
-        self._count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-
-    def process_element(self, value: str, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
-        count = (self._count.value() or 0) + 1
-        self._count.update(count)
-        yield f"{ctx.get_current_key()} #{count}"
-
-
-def expected(numbers: int) -> Counter[str]:
-    """What the job writes for the numbers up to a limit, in plain Python."""
-    sizes = Counter(number % KEYS for number in range(numbers))
-    return Counter(f"{key} #{n}" for key, size in sizes.items() for n in range(1, size + 1))
 
 
 def count(
@@ -48,8 +28,7 @@ def count(
 ) -> Any:
     """The counts of a queue's numbers."""
     numbers = env.add_source(RMQSource(config, queue, ids, SimpleStringSchema())).uid("numbers")
-    keyed = numbers.key_by(lambda value: int(value) % KEYS, Types.INT())
-    return keyed.process(Count(), Types.STRING()).uid("count")
+    return counts_of(numbers)
 
 
 def lines(folder: Path) -> Counter[str]:

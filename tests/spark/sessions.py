@@ -8,7 +8,19 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
+from headrace.core.crash_points import STEPS
+
 _CHANCES = 60
+
+EVERY_STEP = tuple(step for step in STEPS if step != "barrier-overtakes")
+"""What each checkpoint comes by, whatever the job does."""
+
+when_asked = pytest.mark.skipif(
+    os.environ.get("HEADRACE_KILL_MATRIX") != "full",
+    reason="HEADRACE_KILL_MATRIX=full kills at every step, an hour long",
+)
 
 
 def session(number: int) -> list[int]:
@@ -33,6 +45,13 @@ def is_stopped(pid: int) -> bool:
     with suppress(FileNotFoundError, ProcessLookupError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
     return False
+
+
+def dies_at(step: str, first: int, mark: Path, chances: int = 1) -> dict[str, str]:
+    """What makes a program die with all its processes when it comes by a step, at the checkpoint of
+    that number or, with more than one chance, of a later one. `<mark>.<step>@<number>` tells."""
+    points = (f"{step}@{first + n}" for n in range(chances))
+    return {"HEADRACE_CRASH_AT": ",".join(points), "HEADRACE_CRASH_MARK": str(mark)}
 
 
 class Deaths:

@@ -13,7 +13,7 @@ import pytest
 from headrace.testing.servers import OpenSearchServer
 from tests.spark.conftest import wait_until
 from tests.spark.elasticsearch_jobs import begin, expected
-from tests.spark.sessions import Deaths, send
+from tests.spark.sessions import Deaths, dies_at, send
 from tests.spark.test_kill_matrix import last_checkpoint
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -44,10 +44,7 @@ def said(folder: Path) -> str:
 def test_whatever_is_killed(tmp_path: Path, opensearch: OpenSearchServer) -> None:
     """Documents are written and no checkpoint knows of it; then the job goes on at another
     parallelism, in real time, and loses a worker, and the server for a while."""
-    crash = {
-        "HEADRACE_CRASH_AT": "metadata.before@3",
-        "HEADRACE_CRASH_MARK": str(tmp_path / "died"),
-    }
+    crash = dies_at("metadata.before", 3, tmp_path / "died")
     with life(tmp_path, opensearch, **MICRO_BATCH, **crash) as job:
         assert job.wait(PATIENCE_S) == -signal.SIGKILL, said(tmp_path)[-3000:]
     deaths = Deaths(tmp_path / "worker", ["sink-pre-commit.after"])

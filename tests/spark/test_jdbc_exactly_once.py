@@ -22,7 +22,7 @@ from tests.servers.postgres import postgres  # noqa: F401
 from tests.spark.conftest import wait_until
 from tests.spark.jdbc_jobs import begin, expected
 from tests.spark.kill_jobs import checkpoints
-from tests.spark.sessions import is_stopped, send, session
+from tests.spark.sessions import dies_at, is_stopped, send, session
 from tests.spark.test_kill_matrix import PATIENT_SPARK, last_checkpoint
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -107,12 +107,8 @@ def the_driver_falls_asleep(job: Any, mark: Path) -> None:
 def dies_after_its_commit(server: Any, folder: Path) -> None:
     """The successor, at another parallelism: the next one must notice what is committed."""
     at = last_checkpoint(folder, 1) + 2
-    crash = {
-        "KILL_JOBS_PARALLELISM": "1",
-        "HEADRACE_CRASH_AT": f"sink-commit.after@{at}",
-        "HEADRACE_CRASH_MARK": str(folder / "died"),
-    }
-    with life(server, folder, **MICRO_BATCH, **crash) as job:
+    crash = dies_at("sink-commit.after", at, folder / "died")
+    with life(server, folder, **MICRO_BATCH, **crash, KILL_JOBS_PARALLELISM="1") as job:
         _, messages = job.communicate(timeout=240)
         assert job.returncode == -signal.SIGKILL, messages[-3000:]
     assert not found(server) - expected(BATCHES)

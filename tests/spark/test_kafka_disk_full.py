@@ -16,7 +16,8 @@ from headrace.testing.servers import KafkaBroker
 from headrace.testing.servers.kafka_topics import Topics
 from tests.servers.kafka_tools import committed
 from tests.spark.conftest import wait_until
-from tests.spark.kafka_kill_jobs import begin, expected
+from tests.spark.counts import expected
+from tests.spark.kafka_kill_jobs import begin
 from tests.spark.sessions import send
 from tests.spark.test_disk_full import fill
 

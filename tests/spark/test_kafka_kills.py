@@ -6,26 +6,26 @@ job comes to its end before what has to happen to it has happened.
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
-from headrace.core.crash_points import KAFKA_STEPS, STEPS
+from headrace.core.crash_points import KAFKA_STEPS
 from headrace.testing.servers import KafkaBroker
 from headrace.testing.servers.kafka_topics import Topics
 from tests.servers.kafka_tools import committed
 from tests.spark.conftest import wait_until
-from tests.spark.kafka_kill_jobs import PARTITIONS, begin, expected
-from tests.spark.sessions import Deaths, is_stopped, send
+from tests.spark.counts import expected
+from tests.spark.kafka_kill_jobs import PARTITIONS, begin
+from tests.spark.sessions import Deaths, dies_at, is_stopped, send
 
-FULL = os.environ.get("HEADRACE_KILL_MATRIX") == "full"
 RECORDS = 6000
 AT_ONCE, IN_BETWEEN = 300, 9
 """How many are sent before a life, and again and again while it lasts."""
@@ -37,8 +37,18 @@ REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time"}
 WORKERS = ("sink-pre-commit.after", "kafka-commit.before", "kafka-commit.after")
 
 
+class Server(Protocol):
+    """What a job needs."""
+
+    def kill(self) -> None: ...
+
+    def start(self) -> None: ...
+
+
 class Job:
     """The job, the topics it uses, and what they must hold."""
+
+    records, at_once = RECORDS, AT_ONCE
 
     def __init__(self, topics: Topics, folder: Path):
         self.topics = topics
@@ -50,7 +60,7 @@ class Job:
 
     def feed(self, count: int) -> None:
         """Send some more; as many to each partition."""
-        upto = min(self.sent + count, RECORDS)
+        upto = min(self.sent + count, self.records)
         self.topics.send(self.input, range(self.sent, upto))
         self.sent = upto
 
@@ -61,8 +71,8 @@ class Job:
             self._fed_at = time.monotonic()
 
     def begin(self, **environ: str) -> subprocess.Popen[str]:
-        self.feed(AT_ONCE)
-        until = str(RECORDS // PARTITIONS)
+        self.feed(self.at_once)
+        until = str(self.records // PARTITIONS)
         arguments = (self.folder, self.topics.servers, self.input, self.output)
         return begin(*arguments, **environ, KAFKA_JOBS_UNTIL=until)
 
@@ -90,36 +100,34 @@ class Job:
     ) -> None:
         """A life that ends at a step, with all its processes; then nothing wrong is to be seen."""
         mark = self.folder.parent / f"died-{len(list(self.folder.parent.glob('died-*')))}"
-        crash = {
-            "KAFKA_JOBS_PARALLELISM": str(parallelism),
-            "HEADRACE_CRASH_AT": ",".join(f"{step}@{first + n}" for n in range(chances)),
-            "HEADRACE_CRASH_MARK": str(mark),
-        }
-        with self.life(**environ, **crash) as process:
+        environ["KAFKA_JOBS_PARALLELISM"] = str(parallelism)
+        with self.life(**environ, **dies_at(step, first, mark, chances)) as process:
             out, messages = self.feed_until_it_ends(process)
         assert process.returncode == -signal.SIGKILL, (step, out, messages[-3000:])
         seen = Counter(self.topics.values(self.output))
         assert not seen - expected(self.sent), step
 
-    def finish(self, broker: KafkaBroker, **environ: str) -> None:
-        """A life to the end, which loses workers while they commit, and the broker for a while."""
-        deaths = Deaths(self.folder.parent / f"worker-{self.sent}", WORKERS)
+    def finish(self, *servers: Server, workers: Collection[str] = WORKERS, **environ: str) -> None:
+        """A life to the end, which loses workers at these steps, and the servers for a while."""
+        deaths = Deaths(self.folder.parent / f"worker-{self.sent}", workers)
         with self.life(**environ, **deaths.environ) as process:
             wait_until(lambda: self.feed_slowly() or deaths.all_happened(), PATIENCE_S)
             wait_until(lambda: self.feed_slowly() or self.last > deaths.last, PATIENCE_S)
-            self.feed(AT_ONCE)
-            broker.kill()
-            broker.start()
-            self.feed(RECORDS)
+            self.feed(self.at_once)
+            for server in servers:
+                server.kill()
+                server.start()
+            self.feed(self.records)
             out, messages = process.communicate(timeout=PATIENCE_S)
         assert out.endswith("finished\n"), messages[-3000:]
-        # For the broker it waits, and goes on.
-        assert messages.count("failed, the next begins") <= deaths.count, messages[-3000:]
         self.check()
+        # For a broker it waits, and goes on.
+        restarts = messages.count("failed, the next begins")
+        assert len(servers) > 1 or restarts <= deaths.count, messages[-3000:]
 
     def check(self) -> None:
         """All is there once, nobody waits for a transaction, and the group is where the job is."""
-        assert Counter(committed(self.topics, self.output)) == expected(RECORDS)
+        assert Counter(committed(self.topics, self.output)) == expected(self.records)
         read = self.topics.group_offsets(f"group-{self.input}", self.input)
         assert read == self.topics.ends(self.input)
 
@@ -186,15 +194,3 @@ def a_driver_that_sleeps(job: Job) -> Iterator[subprocess.Popen[str]]:
 def test_every_step_has_its_point() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
     assert not [step for step in KAFKA_STEPS if f'"{step}"' not in source]
-
-
-@pytest.mark.skipif(not FULL, reason="HEADRACE_KILL_MATRIX=full runs every step by itself")
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("number", [1, 3, 5])
-@pytest.mark.parametrize("step", [*(s for s in STEPS if s != "barrier-overtakes"), *KAFKA_STEPS])
-def test_one_kill(job: Job, broker: KafkaBroker, step: str, number: int) -> None:
-    """Each step that a checkpoint comes by on its way from Kafka to Kafka."""
-    if step.startswith("kafka-anew"):
-        job.die_at("metadata.after", number, chances=1, **MICRO_BATCH)
-    job.die_at(step, number, chances=1, **MICRO_BATCH)
-    job.finish(broker, **MICRO_BATCH)

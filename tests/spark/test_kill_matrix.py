@@ -36,10 +36,9 @@ from tests.spark.kill_jobs import (
     prepared,
     run,
 )
-from tests.spark.sessions import Deaths, is_stopped, session
+from tests.spark.sessions import EVERY_STEP, Deaths, dies_at, is_stopped, session, when_asked
 from tests.spark.sessions import send as _send
 
-FULL = os.environ.get("HEADRACE_KILL_MATRIX") == "full"
 PATIENCE_S = 240
 ROCKSDB = "state.backend.type=rocksdb"
 RETRIES = "restart-strategy.type=fixed-delay restart-strategy.fixed-delay.attempts=1000 "
@@ -189,8 +188,7 @@ def kill_at(folder: Path, life: Life, mode: Mode, first: int) -> None:
         folder,
         mode.batches,
         **life.environ(mode),
-        HEADRACE_CRASH_AT=",".join(f"{life.step}@{first + more}" for more in range(CHANCES)),
-        HEADRACE_CRASH_MARK=str(folder / f"died-{len(list(folder.glob('died-*')))}"),
+        **dies_at(life.step, first, folder / f"died-{len(list(folder.glob('died-*')))}", CHANCES),
     )
     point = life, first
     assert ended.returncode == -signal.SIGKILL, (point, ended.stdout, ended.stderr[-3000:])
@@ -354,9 +352,9 @@ def _is_executor(pid: int) -> bool:
     return False
 
 
-@pytest.mark.skipif(not FULL, reason="HEADRACE_KILL_MATRIX=full runs every step by itself")
+@when_asked
 @pytest.mark.parametrize("number", [1, 3, 5])
-@pytest.mark.parametrize("step", [step for step in STEPS if step != "barrier-overtakes"])
+@pytest.mark.parametrize("step", EVERY_STEP)
 def test_one_kill(tmp_path: Path, step: str, number: int) -> None:
     life = Life(step, after=number)
     go_through(tmp_path / "job", Chain(MICRO_BATCH, (life,), workers=()))

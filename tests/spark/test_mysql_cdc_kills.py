@@ -8,7 +8,15 @@ import pytest
 
 from headrace.testing.servers import KafkaBroker
 from tests.servers.mariadb import MariaDB, mariadb  # noqa: F401
-from tests.spark.cdc_kills import MICRO_BATCH, REAL_TIME, Steps, kill_one_after_the_other
+from tests.spark.cdc_kills import (
+    AT_EVERY_STEP,
+    MICRO_BATCH,
+    REAL_TIME,
+    Steps,
+    kill_one_after_the_other,
+)
+from tests.spark.sessions import when_asked
+from tests.spark.test_kill_matrix import IN_WORKERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 STEPS: Steps = [
@@ -22,8 +30,24 @@ def test_killed_in_the_table_and_after_it_with_the_database(
     broker: KafkaBroker,
     tmp_path: Path,
 ) -> None:
-    mariadb.run(
+    make_table(mariadb)
+    kill_one_after_the_other("mysql-cdc", mariadb, broker, tmp_path, STEPS)
+
+
+@when_asked
+@pytest.mark.timeout(3000)
+def test_killed_at_every_step(
+    mariadb: MariaDB,  # noqa: F811
+    broker: KafkaBroker,
+    tmp_path: Path,
+) -> None:
+    make_table(mariadb)
+    kill_one_after_the_other("mysql-cdc", mariadb, broker, tmp_path, AT_EVERY_STEP, IN_WORKERS)
+
+
+def make_table(server: MariaDB) -> None:
+    server.run(
+        "DROP TABLE IF EXISTS killed",
         "CREATE TABLE killed (id INT PRIMARY KEY, v INT)",
         "INSERT INTO killed SELECT seq, 0 FROM seq_1_to_200",
     )
-    kill_one_after_the_other("mysql-cdc", mariadb, broker, tmp_path, STEPS)

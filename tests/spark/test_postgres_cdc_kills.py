@@ -9,7 +9,15 @@ import pytest
 from headrace.testing.servers import KafkaBroker
 from tests.servers.postgres import Postgres, postgres  # noqa: F401
 from tests.spark.cdc_following import forget_what_was_followed
-from tests.spark.cdc_kills import MICRO_BATCH, REAL_TIME, Steps, kill_one_after_the_other
+from tests.spark.cdc_kills import (
+    AT_EVERY_STEP,
+    MICRO_BATCH,
+    REAL_TIME,
+    Steps,
+    kill_one_after_the_other,
+)
+from tests.spark.sessions import when_asked
+from tests.spark.test_kill_matrix import IN_WORKERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 STEPS: Steps = [
@@ -24,10 +32,28 @@ def test_killed_at_any_step_with_the_database(
     broker: KafkaBroker,
     tmp_path: Path,
 ) -> None:
-    postgres.run(
+    make_table(postgres)
+    kill_one_after_the_other("postgres-cdc", postgres, broker, tmp_path, STEPS)
+    forget_what_was_followed(postgres)
+
+
+@when_asked
+@pytest.mark.timeout(3000)
+def test_killed_at_every_step(
+    postgres: Postgres,  # noqa: F811
+    broker: KafkaBroker,
+    tmp_path: Path,
+) -> None:
+    make_table(postgres)
+    steps = [*AT_EVERY_STEP, *STEPS[1:]]
+    kill_one_after_the_other("postgres-cdc", postgres, broker, tmp_path, steps, IN_WORKERS)
+    forget_what_was_followed(postgres)
+
+
+def make_table(server: Postgres) -> None:
+    server.run(
+        "DROP TABLE IF EXISTS killed",
         "CREATE TABLE killed (id INT PRIMARY KEY, v INT)",
         "ALTER TABLE killed REPLICA IDENTITY FULL",
         "INSERT INTO killed SELECT i, 0 FROM generate_series(1, 200) AS i",
     )
-    kill_one_after_the_other("postgres-cdc", postgres, broker, tmp_path, STEPS)
-    forget_what_was_followed(postgres)

@@ -12,7 +12,8 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.rabbitmq import RMQSink
 from tests.servers.rabbitmq import RabbitMQ, rabbitmq  # noqa: F401
 from tests.spark.conftest import wait_until
-from tests.spark.rabbitmq_jobs import count, expected
+from tests.spark.counts import expected
+from tests.spark.rabbitmq_jobs import count
 
 pytestmark = pytest.mark.timeout(900)  # the first of them may have to install the server
 MODES = ["real-time", "micro-batch"]

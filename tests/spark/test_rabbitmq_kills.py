@@ -11,7 +11,8 @@ import pytest
 from headrace.core.crash_points import RABBITMQ_STEPS
 from tests.servers.rabbitmq import RabbitMQ, rabbitmq  # noqa: F401
 from tests.spark.conftest import wait_until
-from tests.spark.rabbitmq_jobs import begin, expected, lines
+from tests.spark.counts import expected
+from tests.spark.rabbitmq_jobs import begin, lines
 from tests.spark.sessions import Deaths, send
 from tests.spark.test_kafka_kills import last_number
 
@@ -32,9 +33,8 @@ EACH = 300
 def die(folder: Path, port: int, queue: str, number: int, point: str, way: dict[str, str]) -> None:
     if "@" not in point:
         point += f"@{last_number(folder) + 2}"
-    mark = folder.parent / f"died-{number}"
-    job = begin(folder, str(port), queue, "-", **way, HEADRACE_CRASH_AT=point,
-                HEADRACE_CRASH_MARK=str(mark))  # fmt: skip
+    crash = {"HEADRACE_CRASH_AT": point, "HEADRACE_CRASH_MARK": f"{folder.parent}/died-{number}"}
+    job = begin(folder, str(port), queue, "-", **way, **crash)
     try:
         _, messages = job.communicate(timeout=240)
     finally:
