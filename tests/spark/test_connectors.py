@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 from pathlib import Path
 
 import pytest
@@ -222,14 +221,3 @@ class TestSinks:
         env = environment()
         env.from_source(NumberSequenceSource(1, 10), NO_WATERMARKS, "n").sink_to(DiscardingSink())
         env.execute("discard")
-
-
-def test_the_examples_of_the_manual_run(repository, tmp_path, capsys):
-    """The blocks of the page make up one program; it is a script, so it runs as one."""
-    page = (repository / "docs" / "how-to" / "connectors.md").read_text(encoding="utf-8")
-    script = tmp_path / "connectors.py"
-    script.write_text("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)))
-    runpy.run_path(str(script), run_name="__main__")
-    printed = capsys.readouterr().out
-    for expected in ("to be", "Day, Ann", "+I[1,click]"):
-        assert expected in printed
