@@ -20,6 +20,7 @@ from headrace.connectors.cdc.capture import (
 )
 from headrace.connectors.cdc.places import Place, View
 from headrace.connectors.jdbc.databases import Cause, explain
+from headrace.connectors.pauses import growing_pauses
 from headrace.core.crash_points import reach
 from headrace.core.source import LiveReader, Source, Split, SplitEnumerator
 from headrace.core.table_connector import (
@@ -34,7 +35,6 @@ from headrace.errors import HeadraceError
 _LOG = logging.getLogger("headrace")
 _ROWS_AT_ONCE = 8192
 _CONFIRM_EVERY_S = 0.5
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 _MS = 1_000_000
 
 
@@ -125,7 +125,7 @@ class ChangeReader(LiveReader[Row]):
         self._at: Any = None
         """Where the open view or log goes on."""
         self._fetches = 0
-        self._pause, self._try_at, self._away = _FIRST_PAUSE_S, 0.0, False
+        self._pauses, self._try_at, self._away = growing_pauses(), 0.0, False
 
     def poll(self, split: Split, position: Any) -> tuple[list[Row], Any]:
         if time.monotonic() < self._try_at:
@@ -141,7 +141,7 @@ class ChangeReader(LiveReader[Row]):
             return [], position
         if self._away:
             _LOG.warning("%s answers again", self._capture.where())
-            self._pause, self._away = _FIRST_PAUSE_S, False
+            self._pauses, self._away = growing_pauses(), False
         self._at = place.to_json()
         return rows, self._at
 
@@ -156,8 +156,7 @@ class ChangeReader(LiveReader[Row]):
             where = self._capture.where()
             _LOG.warning("%s does not answer (%s); it is tried again", where, trouble.text)
         self._away = True
-        self._try_at = time.monotonic() + self._pause
-        self._pause = min(2 * self._pause, _LONGEST_PAUSE_S)
+        self._try_at = time.monotonic() + next(self._pauses)
 
     def _read_table(self, place: Place) -> tuple[list[Row], Place]:
         if self._view is None:

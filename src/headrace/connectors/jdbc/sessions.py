@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from headrace.connectors.jdbc.databases import Cause, Database, explain
+from headrace.connectors.pauses import growing_pauses
 from headrace.errors import HeadraceError
 
 _LOG = logging.getLogger("headrace")
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
 R = TypeVar("R")
 
 
@@ -40,8 +40,9 @@ class Session:
     def _connect(self) -> Any:
         database = self.database
         deadline = time.monotonic() + database.timeout_s
-        pause, tried = _FIRST_PAUSE_S, False
+        pauses, tried = growing_pauses(), False
         while True:
+            pause = next(pauses)
             try:
                 found = database.connect(self._application)
                 if self._on_connect is not None:
@@ -59,7 +60,6 @@ class Session:
                     self._say_away(error)
             tried = True
             time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE_S)
 
     def _say_away(self, error: Exception) -> None:
         database = self.database
@@ -80,7 +80,7 @@ class Session:
     ) -> R:
         """What an action does with the connection; after a failure that may pass, once more, as
         often as `retries` says. What the action did not commit is rolled back before."""
-        tried = 0
+        pauses, tried = growing_pauses(), 0
         while True:
             try:
                 return action(self.connection())
@@ -95,7 +95,7 @@ class Session:
                     raise explain(self.database, error, doing) from None
                 tried += 1
                 self._say_again(error, doing, tried, retries)
-                time.sleep(min(_FIRST_PAUSE_S * 2**tried, _LONGEST_PAUSE_S))
+                time.sleep(next(pauses))
 
     def _say_again(self, error: Exception, doing: str, tried: int, retries: int) -> None:
         text = self.database.trouble(error).text
