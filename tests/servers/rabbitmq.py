@@ -152,16 +152,17 @@ class RabbitMQ:
         finally:
             connection.close()
 
-    def send(self, queue: str, texts: Iterable[object], *, ids: bool = True) -> None:
+    def send(self, queue: str, contents: Iterable[object], *, ids: bool = True) -> None:
         """Persistent messages, by default with themselves as correlation ids."""
         with self.channel() as channel:
             channel.queue_declare(queue, durable=True)
             channel.tx_select()
-            for text in map(str, texts):
+            for content in contents:
                 properties = pika.BasicProperties(
-                    delivery_mode=2, correlation_id=text if ids else None
+                    delivery_mode=2, correlation_id=str(content) if ids else None
                 )
-                channel.basic_publish("", queue, text.encode(), properties)
+                body = content if isinstance(content, bytes) else str(content).encode()
+                channel.basic_publish("", queue, body, properties)
             channel.tx_commit()
 
     def take(self, queue: str) -> list[str]:
