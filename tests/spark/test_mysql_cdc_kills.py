@@ -10,13 +10,13 @@ from headrace.testing.servers import KafkaBroker
 from tests.servers.mariadb import MariaDB, mariadb  # noqa: F401
 from tests.spark.cdc_kills import (
     AT_EVERY_STEP,
+    EVERY_WORKER,
     MICRO_BATCH,
     REAL_TIME,
     Steps,
     kill_one_after_the_other,
 )
 from tests.spark.sessions import when_asked
-from tests.spark.test_kill_matrix import IN_WORKERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 STEPS: Steps = [
@@ -42,7 +42,7 @@ def test_killed_at_every_step(
     tmp_path: Path,
 ) -> None:
     make_table(mariadb)
-    kill_one_after_the_other("mysql-cdc", mariadb, broker, tmp_path, AT_EVERY_STEP, IN_WORKERS)
+    kill_one_after_the_other("mysql-cdc", mariadb, broker, tmp_path, AT_EVERY_STEP, EVERY_WORKER)
 
 
 def make_table(server: MariaDB) -> None:

@@ -11,13 +11,13 @@ from tests.servers.postgres import Postgres, postgres  # noqa: F401
 from tests.spark.cdc_following import forget_what_was_followed
 from tests.spark.cdc_kills import (
     AT_EVERY_STEP,
+    EVERY_WORKER,
     MICRO_BATCH,
     REAL_TIME,
     Steps,
     kill_one_after_the_other,
 )
 from tests.spark.sessions import when_asked
-from tests.spark.test_kill_matrix import IN_WORKERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 STEPS: Steps = [
@@ -46,7 +46,7 @@ def test_killed_at_every_step(
 ) -> None:
     make_table(postgres)
     steps = [*AT_EVERY_STEP, *STEPS[1:]]
-    kill_one_after_the_other("postgres-cdc", postgres, broker, tmp_path, steps, IN_WORKERS)
+    kill_one_after_the_other("postgres-cdc", postgres, broker, tmp_path, steps, EVERY_WORKER)
     forget_what_was_followed(postgres)
 
 
