@@ -30,6 +30,7 @@ __all__ = ["JsonReading", "ValueReader", "json_text", "parse_json", "value_reade
 
 ValueReader = Callable[[Any], Any]
 
+_BYTE_ORDER_MARK = "\ufeff"
 _NUMBERS = {BasicType.FLOAT, BasicType.DOUBLE, BasicType.BIG_DEC, BasicType.BIG_INT}
 
 
@@ -37,9 +38,10 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
 
 
-# Made once: json.loads() makes a decoder for every call that has settings.
+# Made once: json.loads() and json.dumps() make another for every call that has settings.
 _EXACT = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
 _PLAIN = json.JSONDecoder(parse_constant=_no_constant)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=float)
 
 
 def parse_json(text: str | bytes, exact: bool = True) -> Any:
@@ -48,11 +50,18 @@ def parse_json(text: str | bytes, exact: bool = True) -> Any:
     Raises ValueError.
     """
     decoder = _EXACT if exact else _PLAIN
-    return decoder.decode(text if isinstance(text, str) else text.decode("utf-8-sig"))
+    if not isinstance(text, str):
+        text = text.decode().removeprefix(_BYTE_ORDER_MARK)
+    try:
+        value, end = decoder.raw_decode(text)
+    except ValueError:
+        value, end = None, -1
+    # With space around it, or no JSON at all: then it is said what is wrong.
+    return value if end == len(text) else decoder.decode(text)
 
 
 def compact_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=float)
+    return _COMPACT.encode(value)
 
 
 class JsonReading:

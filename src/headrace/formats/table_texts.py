@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from json.encoder import encode_basestring as quoted
 from typing import Any
 
 from headrace.core.logical_types import (
     APPROXIMATE,
     BINARIES,
     CHARACTERS,
+    INTEGERS,
     NUMERIC,
     ArrayType,
     BooleanType,
@@ -77,6 +78,8 @@ def csv_text(type: LogicalType, delimiter: str = ";", null: str = "") -> Text:
             )
         case DecimalType():
             return decimal_text
+    if isinstance(type, INTEGERS):
+        return str
     if isinstance(type, (BooleanType, DateType, *NUMERIC)):
         return lambda value: text_of(value, type)
     if isinstance(type, BINARIES):
@@ -124,12 +127,10 @@ def json_text(type: LogicalType, form: JsonForm | None = None) -> Text:
             text_of(value, type) if math.isfinite(value) else f'"{text_of(value, type)}"'
         )
     if isinstance(type, CHARACTERS):
-        return _quoted
+        return quoted
+    if isinstance(type, INTEGERS):
+        return str
     return lambda value: text_of(value, type)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _or_null(text: Text) -> Text:
@@ -146,7 +147,7 @@ def _object(name: Text, text: Text, form: JsonForm) -> Text:
         else:
             names = list(map(name, pairs))
         entries = zip(names, pairs.values(), strict=True)
-        return "{" + ",".join(f"{_quoted(label)}:{part(value)}" for label, value in entries) + "}"
+        return "{" + ",".join(f"{quoted(label)}:{part(value)}" for label, value in entries) + "}"
 
     return object
 
@@ -163,13 +164,14 @@ def _with_named_keys(pairs: dict[Any, Any], form: JsonForm) -> dict[Any, Any]:
 
 
 def _row(fields: Any, form: JsonForm) -> Text:
-    parts = [(f"{_quoted(field.name)}:", _or_null(json_text(field.type, form))) for field in fields]
+    labels = [f"{quoted(field.name)}:" for field in fields]
+    parts = [json_text(field.type, form) for field in fields]
     skips = form.ignores_null_fields
 
     def row(values: Any) -> str:
         texts = [
-            label + part(value)
-            for (label, part), value in zip(parts, values, strict=True)
+            label + ("null" if value is None else part(value))
+            for label, part, value in zip(labels, parts, values, strict=True)
             if not (skips and value is None)
         ]
         return f"{{{','.join(texts)}}}"

@@ -74,14 +74,30 @@ def row_reader(
     fields: Sequence[Field], how: JsonStrictness, label: str = "column"
 ) -> Callable[[Any], tuple[Any, ...]]:
     """From a JSON object to the values of the fields; what it does not have is NULL."""
-    readers = [(field.name, field_reader(field.type, how)) for field in fields]
+    columns = [
+        (field.name, _held_as_it_is(field.type), field_reader(field.type, how)) for field in fields
+    ]
 
     def row(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, dict):
             raise BadMessage(f"{compact_json(plain_json(value))[:80]} is no JSON object")
-        return tuple([_field(value, name, read, how, label) for name, read in readers])
+        try:
+            found = [
+                each if (each := value[name]).__class__ is kind else read(each)
+                for name, kind, read in columns
+            ]
+        except (KeyError, BadMessage):  # one after the other, to say which it is
+            found = [_field(value, name, read, how, label) for name, _, read in columns]
+        return tuple(found)
 
     return row
+
+
+def _held_as_it_is(column: LogicalType) -> type | None:
+    """What values of JSON a column holds without a change."""
+    if isinstance(column, CHARACTERS):
+        return str
+    return bool if isinstance(column, BooleanType) else None
 
 
 def _field(value: Any, name: str, read: ReadValue, how: JsonStrictness, label: str) -> Any:
@@ -152,6 +168,8 @@ def _integer(type: LogicalType) -> ReadValue:
     fit, read = fit_integer(type), text_reader(type)
 
     def integer(value: Any) -> Any:
+        if value.__class__ is int:
+            return fit(value)
         if isinstance(value, str):
             return read(value)
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
