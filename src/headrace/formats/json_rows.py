@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.core.coercion import row_parts
-from headrace.core.rows import Row
+from headrace.core.rows import Row, named_row
 from headrace.core.serialization import DeserializationSchema, SerializationSchema
 from headrace.core.types import RowTypeInfo, TypeInformation
 from headrace.errors import TypeMismatch
 from headrace.formats.bad_lines import bad_line
+from headrace.formats.json_objects import object_reader, object_writer
 from headrace.formats.json_schema import row_type_of_json_schema
 from headrace.formats.json_values import (
     JsonReading,
     ValueReader,
-    json_text,
+    object_text,
     parse_json,
+    read_field,
     value_reader,
+    written_class,
 )
 from headrace.formats.row_types import require_row_type
 
@@ -29,7 +33,8 @@ class JsonRowDeserializationSchema(DeserializationSchema):
     def __init__(self, row_type: RowTypeInfo, reading: JsonReading):
         self._row_type = row_type
         self._reading = reading
-        self._reader: ValueReader | None = None
+        self._read: Callable[[bytes | str], Row] | None = None
+        self._look_again: ValueReader | None = None
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
@@ -37,11 +42,29 @@ class JsonRowDeserializationSchema(DeserializationSchema):
 
     def deserialize(self, message: bytes | str) -> Row | None:
         """The row; None for null, and with errors ignored for what is no JSON object."""
-        if self._reader is None:
-            self._reader = value_reader(self._row_type, self._reading)
+        if self._read is None:
+            self._read = self._at_once()
         try:
-            row: Row | None = self._reader(parse_json(message))
-        except ValueError as error:
+            return self._read(message)
+        except (ValueError, RecursionError):
+            return self._by_field(message)
+
+    def _at_once(self) -> Callable[[bytes | str], Row]:
+        names, reading = self._row_type.names(), self._reading
+        fields = zip(names, self._row_type.field_types, strict=True)
+        read = object_reader(
+            [read_field(name, kind, reading) for name, kind in fields],
+            needs_all=reading.fail_on_missing_field,
+        )
+        return lambda message: named_row(names, read(message))
+
+    def _by_field(self, message: bytes | str) -> Row | None:
+        """Reads what is not as simple, and says what is wrong."""
+        if self._look_again is None:
+            self._look_again = value_reader(self._row_type, self._reading)
+        try:
+            row: Row | None = self._look_again(parse_json(message))
+        except (ValueError, RecursionError) as error:
             if self._reading.ignore_parse_errors:
                 return None
             text = message if isinstance(message, str) else message.decode(errors="replace")
@@ -52,7 +75,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         return self._row_type
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_reader": None}
+        return {**self.__dict__, "_read": None, "_look_again": None}
 
     class Builder:
         """Settings of the schema."""
@@ -92,6 +115,7 @@ class JsonRowSerializationSchema(SerializationSchema):
 
     def __init__(self, row_type: RowTypeInfo):
         self._row_type = row_type
+        self._write: Callable[[Sequence[Any]], bytes] | None = None
 
     @staticmethod
     def builder() -> JsonRowSerializationSchema.Builder:
@@ -104,7 +128,17 @@ class JsonRowSerializationSchema(SerializationSchema):
             raise TypeMismatch(
                 f"the row {value!r} has {len(values)} fields, the JSON schema {len(names)}"
             )
-        return json_text(value, self._row_type).encode()
+        if self._write is None:
+            kind = self._row_type
+            self._write = object_writer(
+                names,
+                [written_class(each) for each in kind.field_types],
+                lambda values: object_text(values, kind),
+            )
+        return self._write(values)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_write": None}
 
     class Builder:
         """Settings of the schema."""

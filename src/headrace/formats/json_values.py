@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -24,13 +24,29 @@ from headrace.core.types import (
     TupleTypeInfo,
     TypeInformation,
 )
+from headrace.formats.json_objects import ReadField, whole_number
 from headrace.formats.text_values import TextReader, Unreadable, element_type, is_bytes, text_reader
 
-__all__ = ["JsonReading", "ValueReader", "json_text", "parse_json", "value_reader"]
+__all__ = [
+    "JsonReading",
+    "ValueReader",
+    "json_text",
+    "object_text",
+    "parse_json",
+    "read_field",
+    "value_reader",
+    "written_class",
+]
 
 ValueReader = Callable[[Any], Any]
 
 _BYTE_ORDER_MARK = "\ufeff"
+_SIMPLE: dict[BasicType, type] = {
+    BasicType.STRING: str,
+    BasicType.BOOLEAN: bool,
+    BasicType.FLOAT: float,
+    BasicType.DOUBLE: float,
+}
 _NUMBERS = {BasicType.FLOAT, BasicType.DOUBLE, BasicType.BIG_DEC, BasicType.BIG_INT}
 
 
@@ -129,6 +145,26 @@ def plain_json(value: Any) -> Any:
     return value
 
 
+def read_field(name: str, kind: TypeInformation, reading: JsonReading) -> ReadField:
+    """How a field is read whose value is as its type wants it."""
+    if isinstance(kind, BasicTypeInfo):
+        if (bounds := kind.bounds()) is not None:
+            return ReadField(name, whole_number(*bounds))
+        if kind.basic_type in _SIMPLE:
+            return ReadField(name, _SIMPLE[kind.basic_type])
+    read = value_reader(kind, reading)
+    return ReadField(name, of_json=lambda text: read(parse_json(text)))
+
+
+def written_class(kind: TypeInformation) -> type | None:
+    """The class of a type's values that JSON shows without a change."""
+    if not isinstance(kind, BasicTypeInfo):
+        return None
+    if kind.bounds() is not None:
+        return int
+    return None if kind.basic_type in _NUMBERS else _SIMPLE.get(kind.basic_type)
+
+
 def _basic_reader(kind: BasicTypeInfo) -> ValueReader:
     read = text_reader(kind)
     if kind.basic_type is BasicType.STRING:
@@ -216,9 +252,7 @@ def json_text(value: Any, kind: TypeInformation) -> str:
     if value is None:
         return "null"
     if isinstance(kind, RowTypeInfo):
-        _, values = row_parts(kind.names(), value)
-        fields = zip(kind.names(), values, kind.field_types, strict=True)
-        return _object((name, json_text(item, field)) for name, item, field in fields)
+        return object_text(row_parts(kind.names(), value)[1], kind)
     if isinstance(kind, MapTypeInfo):
         entries = kind.value_type_info
         return _object((str(name), json_text(item, entries)) for name, item in value.items())
@@ -229,6 +263,12 @@ def json_text(value: Any, kind: TypeInformation) -> str:
     if element is not None:
         return f"[{','.join(json_text(item, element) for item in value)}]"
     return _single(value, kind)
+
+
+def object_text(values: Sequence[Any], kind: RowTypeInfo) -> str:
+    """The JSON text of a row with these values."""
+    fields = zip(kind.names(), values, kind.field_types, strict=True)
+    return _object((name, json_text(item, field)) for name, item, field in fields)
 
 
 def _object(fields: Any) -> str:

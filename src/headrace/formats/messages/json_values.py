@@ -15,6 +15,7 @@ from headrace.core.logical_types import (
     ArrayType,
     BooleanType,
     DecimalType,
+    DoubleType,
     Field,
     FloatType,
     LogicalType,
@@ -23,16 +24,25 @@ from headrace.core.logical_types import (
     RowType,
 )
 from headrace.core.numbers import single
+from headrace.formats.json_objects import ReadField, whole_number
 from headrace.formats.json_values import compact_json, parse_json, plain_json
 from headrace.formats.messages.message_format import BadMessage
 from headrace.formats.messages.text_values import (
     fit_decimal,
     fit_integer,
+    integer_bounds,
     no_value,
     text_reader,
 )
 
-__all__ = ["JsonStrictness", "field_reader", "parse_object", "parse_objects", "row_reader"]
+__all__ = [
+    "JsonStrictness",
+    "field_reader",
+    "parse_object",
+    "parse_objects",
+    "read_field",
+    "row_reader",
+]
 
 ReadValue = Callable[[Any], Any]
 
@@ -70,34 +80,33 @@ def _parsed(message: bytes) -> Any:
         raise BadMessage(f"it is no JSON ({error})") from None
 
 
+def read_field(field: Field, how: JsonStrictness) -> ReadField:
+    """How a field is read whose value is as its type wants it."""
+    column = field.type
+    if isinstance(column, CHARACTERS):
+        return ReadField(field.name, str)
+    if isinstance(column, BooleanType):
+        return ReadField(field.name, bool)
+    if isinstance(column, INTEGERS):
+        return ReadField(field.name, whole_number(*integer_bounds(column)))
+    if isinstance(column, DoubleType):
+        return ReadField(field.name, float)
+    read = field_reader(column, how)
+    return ReadField(field.name, of_json=lambda text: read(parse_json(text)))
+
+
 def row_reader(
     fields: Sequence[Field], how: JsonStrictness, label: str = "column"
 ) -> Callable[[Any], tuple[Any, ...]]:
     """From a JSON object to the values of the fields; what it does not have is NULL."""
-    columns = [
-        (field.name, _held_as_it_is(field.type), field_reader(field.type, how)) for field in fields
-    ]
+    columns = [(field.name, field_reader(field.type, how)) for field in fields]
 
     def row(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, dict):
             raise BadMessage(f"{compact_json(plain_json(value))[:80]} is no JSON object")
-        try:
-            found = [
-                each if (each := value[name]).__class__ is kind else read(each)
-                for name, kind, read in columns
-            ]
-        except (KeyError, BadMessage):  # one after the other, to say which it is
-            found = [_field(value, name, read, how, label) for name, _, read in columns]
-        return tuple(found)
+        return tuple([_field(value, name, read, how, label) for name, read in columns])
 
     return row
-
-
-def _held_as_it_is(column: LogicalType) -> type | None:
-    """What values of JSON a column holds without a change."""
-    if isinstance(column, CHARACTERS):
-        return str
-    return bool if isinstance(column, BooleanType) else None
 
 
 def _field(value: Any, name: str, read: ReadValue, how: JsonStrictness, label: str) -> Any:
@@ -168,8 +177,6 @@ def _integer(type: LogicalType) -> ReadValue:
     fit, read = fit_integer(type), text_reader(type)
 
     def integer(value: Any) -> Any:
-        if value.__class__ is int:
-            return fit(value)
         if isinstance(value, str):
             return read(value)
         if isinstance(value, bool) or not isinstance(value, int | Decimal):

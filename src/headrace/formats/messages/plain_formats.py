@@ -12,6 +12,7 @@ from typing import Any
 from headrace.core.logical_types import (
     BINARIES,
     CHARACTERS,
+    INTEGERS,
     ArrayType,
     BigIntType,
     BooleanType,
@@ -28,7 +29,13 @@ from headrace.core.logical_types import (
 from headrace.core.table_connector import INSERT
 from headrace.errors import Unsupported
 from headrace.formats.csv_dialect import CsvDialect, CsvRecords
-from headrace.formats.messages.json_values import JsonStrictness, parse_objects, row_reader
+from headrace.formats.json_objects import object_reader, object_writer
+from headrace.formats.messages.json_values import (
+    JsonStrictness,
+    parse_objects,
+    read_field,
+    row_reader,
+)
 from headrace.formats.messages.message_format import (
     BadMessage,
     Change,
@@ -61,6 +68,22 @@ class JsonMessages(MessageFormat):
     form: JsonForm = field(default_factory=JsonForm)
 
     def decoder(self, row: RowType, metadata: tuple[str, ...] = ()) -> Decode:
+        how = self.reading
+        read = object_reader(
+            [read_field(each, how) for each in row.fields], needs_all=how.missing_fields_fail
+        )
+        look_again = self._by_field(row)
+
+        def decode(message: bytes) -> list[Change]:
+            try:
+                return [(INSERT, *read(message))]
+            except (ValueError, RecursionError):
+                return look_again(message)
+
+        return decode
+
+    def _by_field(self, row: RowType) -> Decode:
+        """Reads what is not as simple, and says what is wrong."""
         read = row_reader(row.fields, self.reading)
         ignores = self.reading.bad_fields_are_null
 
@@ -76,8 +99,11 @@ class JsonMessages(MessageFormat):
         return decode
 
     def encoder(self, row: RowType) -> Encode:
-        text = json_text(row, self.form)
-        return lambda change: text(change[1:]).encode()
+        kinds = [_written_as_it_is(type) for type in row.types]
+        write = object_writer(
+            row.names, kinds, json_text(row, self.form), skips_nulls=self.form.ignores_null_fields
+        )
+        return lambda change: write(change[1:])
 
 
 @dataclass(frozen=True)
@@ -149,6 +175,15 @@ class CsvMessages(MessageFormat):
             return line.removesuffix(dialect.line_end).encode()
 
         return encode
+
+
+def _written_as_it_is(column: LogicalType) -> type | None:
+    """Of which class a column's values are that JSON shows without a change."""
+    if isinstance(column, CHARACTERS):
+        return str
+    if isinstance(column, INTEGERS):
+        return int
+    return bool if isinstance(column, BooleanType) else None
 
 
 def _row_or_nothing(read: Callable[[Any], tuple[Any, ...]], value: Any) -> list[Change]:

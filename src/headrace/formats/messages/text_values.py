@@ -32,7 +32,15 @@ from headrace.errors import Unsupported
 from headrace.formats.messages.message_format import BadMessage
 from headrace.operators.functions.dates import cut, days_of, month_days
 
-__all__ = ["ReadText", "fit_decimal", "fit_integer", "no_value", "read_timestamp", "text_reader"]
+__all__ = [
+    "ReadText",
+    "fit_decimal",
+    "fit_integer",
+    "integer_bounds",
+    "no_value",
+    "read_timestamp",
+    "text_reader",
+]
 
 ReadText = Callable[[str], Any]
 
@@ -50,12 +58,18 @@ def no_value(value: Any, type: LogicalType) -> BadMessage:
     return BadMessage(f"{shown(value)} is no {type.with_nullable(True)}")
 
 
+def integer_bounds(type: LogicalType) -> tuple[int, int]:
+    """The smallest and the largest integer of the type."""
+    bound = 1 << next((bits for kind, bits in _BITS.items() if isinstance(type, kind)), 63)
+    return -bound, bound - 1
+
+
 def fit_integer(type: LogicalType) -> Callable[[int], int]:
     """Refuses what is out of the type's bounds."""
-    bound = 1 << next((bits for kind, bits in _BITS.items() if isinstance(type, kind)), 63)
+    lowest, highest = integer_bounds(type)
 
     def fit(value: int) -> int:
-        if -bound <= value < bound:
+        if lowest <= value <= highest:
             return value
         raise no_value(value, type)
 
