@@ -34,11 +34,21 @@ def apply_all(
     """
     source = iter(values)
     try:
-        return list(map(function, source, *beside))
+        results = list(map(function, source, *beside))
     except RecordFailure:
         raise
     except Exception as error:
         raise RecordFailure(error, call, values[-length_hint(source) - 1]) from error
+    if len(results) < len(values):  # map() has taken a StopIteration for the end
+        raise RecordFailure(stopped_early(), call, values[len(results)])
+    return results
+
+
+def stopped_early() -> Exception:
+    """What a function has done that `map` takes for the end of its input."""
+    return RuntimeError(
+        "the function raised StopIteration: was next() called on an iterator that has ended?"
+    )
 
 
 def report(failure: RecordFailure, name: str, uid: str) -> HeadraceError:

@@ -13,7 +13,7 @@ from headrace.connectors.kafka.partitions import Subscription
 from headrace.connectors.kafka.records import KafkaConsumerRecord
 from headrace.core.operator import Batch
 from headrace.core.source import Split, SplitReader
-from headrace.core.user_code import RecordFailure
+from headrace.core.user_code import RecordFailure, stopped_early
 from headrace.errors import HeadraceError, SourceUnavailable, TypeMismatch, UnfitValue
 
 __all__ = ["Decode", "PartitionReader"]
@@ -236,6 +236,8 @@ class DecodeValues:
             done.extend(map(self._deserialize, values))
         except Exception as error:
             raise undecodable(error, messages[len(done)]) from error
+        if len(done) < len(values):
+            raise undecodable(stopped_early(), messages[len(done)])
         return done
 
 
