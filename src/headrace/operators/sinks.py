@@ -76,15 +76,14 @@ class WriteOperator(CheckpointingOperator):
 
     def receive(self, side: int, batch: Batch) -> None:
         stamps = batch.timestamps or [None] * len(batch.values)
-        value = None
         try:
             if self._writer is None:
                 self._writer = writer_part(self.sink.create_writer(self.ctx.task))
-            write = self._writer.write
-            for value, stamp in zip(batch.values, stamps, strict=True):
-                write(value, stamp)
+            self._writer.write_all(batch.values, stamps)
+        except RecordFailure:
+            raise
         except Exception as error:
-            raise RecordFailure(error, "write", value) from error
+            raise RecordFailure(error, "write") from error
 
     def end_batch(self) -> None:
         if self._writer is None:

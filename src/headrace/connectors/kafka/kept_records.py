@@ -6,7 +6,7 @@ import hashlib
 import io
 import os
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -34,8 +34,8 @@ class KeptRecords:
         self._records: list[tuple[object, ...]] = []
         self._pieces: list[bytes] = []
 
-    def add(self, record: KafkaProducerRecord) -> None:
-        self._records.append(tuple(record))
+    def add(self, records: Iterable[KafkaProducerRecord]) -> None:
+        self._records += map(tuple, records)
         if len(self._records) >= _AT_ONCE:
             self._write()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from headrace.connectors.kafka.client import (
 )
 from headrace.connectors.kafka.records import KafkaProducerRecord, KafkaRecordSerializationSchema
 from headrace.core.sink import SinkWriter
+from headrace.core.user_code import apply_all
 from headrace.errors import InvalidArgument, JobFailed
 
 __all__ = ["PlainWriter", "RecordProducer", "TransactionLost"]
@@ -56,6 +57,7 @@ class RecordProducer:
             settings["transactional.id"] = transactional_id
         with connected_to(self.servers):
             self.client: Any = kafka().Producer(settings)
+        self._produce = self.client.produce
         self._heard.client = self.client
 
     def count_partitions(self, topic: str) -> int:
@@ -79,11 +81,14 @@ class RecordProducer:
         if topic not in self._known:
             self.count_partitions(topic)
             self._known.add(topic)
-        is_plain = partition is None and timestamp is None and not headers
-        options = {} if is_plain else _options(record)
         while True:
             try:
-                self.client.produce(topic, value, key, **options)
+                if partition is not None or headers:
+                    self._produce(topic, value, key, **_options(record))
+                elif timestamp is not None:
+                    self._produce(topic, value, key, timestamp=timestamp)
+                else:
+                    self._produce(topic, value, key)
                 return
             except BufferError:
                 self._check()
@@ -190,9 +195,11 @@ class PlainWriter(SinkWriter[Any]):
         self._waits = waits
 
     def write(self, value: Any, timestamp: int | None) -> None:
-        record = self._to_record(value, timestamp)
-        if record is not None:
-            self._producer.send(record)
+        self.write_all([value], [timestamp])
+
+    def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        records = apply_all(self._to_record, values, "write", timestamps)
+        apply_all(self._producer.send, [each for each in records if each is not None], "write")
 
     def prepare_commit(self) -> list[Any]:
         if self._waits:

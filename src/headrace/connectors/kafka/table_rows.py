@@ -98,6 +98,15 @@ class RowDecoder:
         keeps_bad, width = self.keeps_bad, len(self.layout.row.fields) + len(self.metadata)
 
         def decode_all(messages: list[Any]) -> Batch:
+            try:
+                changes = [change for message in messages for change in decode(message)]
+            except BadMessage:
+                return one_by_one(messages)
+            if keeps_bad:
+                changes = [(*each, None, None, None) for each in changes]
+            return Batch(changes)
+
+        def one_by_one(messages: list[Any]) -> Batch:
             changes: list[Any] = []
             for message in messages:
                 try:
@@ -122,7 +131,7 @@ class RowDecoder:
         )
         whole = tuple(range(len(layout.row.fields)))
         if not self.metadata and layout.key_format is None and layout.value_columns == whole:
-            return lambda message: [] if message.value() is None else value(message.value())
+            return lambda message: [] if (raw := message.value()) is None else value(raw)
         return self._with_key(value, own)
 
     def _with_key(

@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -28,6 +28,7 @@ from headrace.connectors.kafka.records import KafkaRecordSerializationSchema
 from headrace.core.crash_points import reach
 from headrace.core.operator import TaskInfo
 from headrace.core.sink import SinkWriter
+from headrace.core.user_code import RecordFailure, apply_all
 
 __all__ = ["MEMBERS", "Prepared", "TransactionWriter", "Transactions", "mark_and_commit"]
 
@@ -256,19 +257,25 @@ class TransactionWriter(SinkWriter[Any]):
         self._lost = False
 
     def write(self, value: Any, timestamp: int | None) -> None:
-        record = self._to_record(value, timestamp)
-        if record is None:
+        self.write_all([value], [timestamp])
+
+    def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        made = apply_all(self._to_record, values, "write", timestamps)
+        records = [each for each in made if each is not None]
+        if not records:
             return
         if self._topic is None:
-            self._topic = record.topic
+            self._topic = records[0].topic
             self._member = self._transactions.begin(self._checkpoint)
         assert self._kept is not None
-        self._kept.add(record)
+        self._kept.add(records)
         if self._member is not None and not self._lost:
             try:
-                self._member.producer.send(record)
-            except TransactionLost:  # what is kept is enough
-                self._lost = True
+                apply_all(self._member.producer.send, records, "write")
+            except RecordFailure as failure:
+                if not isinstance(failure.error, TransactionLost):
+                    raise
+                self._lost = True  # what is kept is enough
 
     def prepare_commit(self) -> list[Any]:
         if self._topic is None or self._kept is None:
