@@ -1,6 +1,7 @@
 """Kafka to Kafka, or reading alone; prints what it took beyond a job with next to nothing to do.
 
-kafka_job.py <servers> <topic> <small topic> <output> <read | stateless | keyed | sql> <guarantee>
+kafka_job.py <servers> <topic> <small topic> <output>
+             <read | texts | rows | keyed | sql> <guarantee>
 
     BENCH_JARS                  the jars that PyFlink needs for it
     BENCH_EXECUTION_MODE        how PyFlink runs Python
@@ -14,8 +15,8 @@ import sys
 import time
 import uuid
 
-from pyflink.common import Configuration, SimpleStringSchema, Types, WatermarkStrategy
-from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.common import Configuration, Row, SimpleStringSchema, Types, WatermarkStrategy
+from pyflink.datastream import DataStream, StreamExecutionEnvironment
 from pyflink.datastream.connectors import DeliveryGuarantee
 from pyflink.datastream.connectors.kafka import (
     KafkaOffsetsInitializer,
@@ -23,11 +24,16 @@ from pyflink.datastream.connectors.kafka import (
     KafkaSink,
     KafkaSource,
 )
+from pyflink.datastream.formats.json import (
+    JsonRowDeserializationSchema,
+    JsonRowSerializationSchema,
+)
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
 PARALLELISM = 2
 CHECKPOINT_EVERY_MS = 1000
 COLUMNS = "`user` BIGINT, n BIGINT, kind STRING"
+ROW = Types.ROW_NAMED(["user", "n", "kind"], [Types.LONG(), Types.LONG(), Types.STRING()])
 
 
 def configuration() -> Configuration:
@@ -46,35 +52,50 @@ def run_stream(topic: str) -> None:
     env = StreamExecutionEnvironment.get_execution_environment(configuration())
     env.set_parallelism(PARALLELISM)
     env.enable_checkpointing(CHECKPOINT_EVERY_MS)
+    in_rows = what == "rows"
     source = (
         KafkaSource.builder()
         .set_bootstrap_servers(servers)
         .set_topics(topic)
         .set_bounded(KafkaOffsetsInitializer.latest())
-        .set_value_only_deserializer(SimpleStringSchema())
+        .set_value_only_deserializer(
+            JsonRowDeserializationSchema.builder().type_info(ROW).build()
+            if in_rows
+            else SimpleStringSchema()
+        )
         .build()
     )
-    texts = env.from_source(source, WatermarkStrategy.no_watermarks(), "texts")
+    values = env.from_source(source, WatermarkStrategy.no_watermarks(), "values")
     if what == "read":
-        texts.filter(lambda text: False).print()
+        values.filter(lambda text: False).print()
     else:
         records = (
             KafkaRecordSerializationSchema.builder()
             .set_topic(output)
-            .set_value_serialization_schema(SimpleStringSchema())
+            .set_value_serialization_schema(
+                JsonRowSerializationSchema.builder().with_type_info(ROW).build()
+                if in_rows
+                else SimpleStringSchema()
+            )
             .build()
         )
-        rows = texts.map(json.loads)
-        if what == "keyed":
-            ones = rows.map(lambda row: (row["user"], 1), Types.TUPLE([Types.LONG(), Types.LONG()]))
-            rows = ones.key_by(lambda one: one[0], Types.LONG()).reduce(
-                lambda a, b: (a[0], a[1] + b[1])
-            )
         sink = KafkaSink.builder().set_bootstrap_servers(servers).set_record_serializer(records)
         sink.set_delivery_guarantee(DeliveryGuarantee[guarantee])
         sink.set_transactional_id_prefix(f"bench-{uuid.uuid4().hex}")
-        rows.map(json.dumps, Types.STRING()).sink_to(sink.build())
+        work_on(values, what).sink_to(sink.build())
     env.execute("kafka")
+
+
+def work_on(values: DataStream, what: str) -> DataStream:
+    if what == "rows":
+        return values.map(lambda row: Row(row[0], row[1] + 1, row[2].upper()), ROW)
+    rows = values.map(json.loads)
+    if what == "keyed":
+        ones = rows.map(lambda row: (row["user"], 1), Types.TUPLE([Types.LONG(), Types.LONG()]))
+        rows = ones.key_by(lambda one: one[0], Types.LONG()).reduce(
+            lambda a, b: (a[0], a[1] + b[1])
+        )
+    return rows.map(json.dumps, Types.STRING())
 
 
 def run_sql(topic: str) -> None:
