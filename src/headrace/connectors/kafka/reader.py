@@ -102,9 +102,6 @@ class PartitionReader(SplitReader[Any]):
         place = _place(split)
         fetched = self._fetched.get(place)
         if fetched is not None and fetched.next == position:
-            if fetched.paused and len(fetched.messages) < _HELD_AT_MOST // 2:
-                self._consumer().resume([fetched.place])
-                fetched.paused = False
             return fetched
         topic_partition = kafka().TopicPartition(*place, position)
         with connected_to(self._of.servers, self._heard):
@@ -137,20 +134,23 @@ class PartitionReader(SplitReader[Any]):
     def _fetch(self, patience: float) -> None:
         """Take in what has come for any partition; waits for the first only so long."""
         client = self._consumer()
+        for fetched in self._fetched.values():
+            if fetched.paused and len(fetched.messages) < _HELD_AT_MOST // 2:
+                client.resume([fetched.place])
+                fetched.paused = False
         if patience:
             first = client.poll(patience)
             messages = [] if first is None else [first, *client.consume(_AT_ONCE, 0)]
         else:
             messages = client.consume(_AT_ONCE, 0)
         for message in messages:
-            place = message.topic(), message.partition()
-            fetched = self._fetched.get(place)
-            if fetched is None:
+            found = self._fetched.get((message.topic(), message.partition()))
+            if found is None:
                 continue
             if message.error() is None:
-                fetched.messages.append(message)
+                found.messages.append(message)
             else:
-                self._note(fetched, message)
+                self._note(found, message)
         for fetched in self._fetched.values() if messages else ():
             if fetched.messages:
                 fetched.seen_upto = max(fetched.seen_upto, fetched.messages[-1].offset() + 1)
