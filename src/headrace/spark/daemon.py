@@ -19,6 +19,8 @@ _TRAVEL = tuple(
     for package in ("connectors", "core", "datastream", "formats", "operators", "runtime")
 )
 """Packages whose classes are in the plans that workers unpickle."""
+_COLLECT_AFTER = 10_000
+"""Objects: a batch alone is thousands of tuples, and Python looks through them after 700."""
 
 
 def announce_modules() -> None:
@@ -32,6 +34,7 @@ def preload() -> None:
     for name in (*_NEEDED, *os.environ.get(_VARIABLE, "").split(",")):
         with suppress(ImportError, ValueError):  # whoever needs it says so in better words
             __import__(name)
+    gc.set_threshold(_COLLECT_AFTER)
     gc.collect()
     gc.freeze()  # a worker's collector would touch, and so copy, every page of it
 

@@ -191,15 +191,14 @@ class PlainWriter(SinkWriter[Any]):
         self, producer: RecordProducer, schema: KafkaRecordSerializationSchema, *, waits: bool
     ):
         self._producer = producer
-        self._to_record = schema.to_record
+        self._to_records = schema.to_records
         self._waits = waits
 
     def write(self, value: Any, timestamp: int | None) -> None:
         self.write_all([value], [timestamp])
 
     def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        records = apply_all(self._to_record, values, "write", timestamps)
-        apply_all(self._producer.send, [each for each in records if each is not None], "write")
+        apply_all(self._producer.send, self._to_records(values, timestamps), "write")
 
     def prepare_commit(self) -> list[Any]:
         if self._waits:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, product
+from operator import itemgetter
 from typing import Any
 
 from headrace.connectors.kafka.reader import undecodable
-from headrace.connectors.kafka.records import KafkaProducerRecord, KafkaRecordSerializationSchema
+from headrace.connectors.kafka.records import (
+    KafkaProducerRecord,
+    KafkaRecordSerializationSchema,
+    plain_record,
+)
 from headrace.core.logical_types import (
     BigIntType,
     IntType,
@@ -21,6 +26,7 @@ from headrace.core.logical_types import (
 )
 from headrace.core.operator import Batch
 from headrace.core.table_connector import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from headrace.core.user_code import apply_all
 from headrace.formats.messages.message_format import BadMessage, MessageFormat, shown_message
 
 __all__ = ["PARTITIONERS", "READABLE", "WRITABLE", "RowDecoder", "RowLayout", "RowRecords"]
@@ -199,6 +205,12 @@ class RowRecords(KafkaRecordSerializationSchema):
         record: KafkaProducerRecord | None = self._made(value)
         return record
 
+    def to_records(
+        self, values: Sequence[Any], timestamps: Sequence[int | None]
+    ) -> list[KafkaProducerRecord]:
+        made = apply_all(self._made, values, "write")
+        return [record for record in made if record is not None]
+
     def _make(
         self, topic: str, subtask: int, count_partitions: Callable[[str], int]
     ) -> Callable[[Any], KafkaProducerRecord | None]:
@@ -207,19 +219,21 @@ class RowRecords(KafkaRecordSerializationSchema):
         keys = None if layout.key_format is None else layout.key_format.encoder(layout.key_row)
         choose = _partition_choice(partitioner, subtask, lambda: count_partitions(topic))
         headers, moment = written.get("headers"), written.get("timestamp")
-        key_at = tuple(places[at] + 1 for at in layout.key_columns)
-        value_at = tuple(places[at] + 1 for at in layout.value_columns)
+        of_key = _columns(places[at] + 1 for at in layout.key_columns)
+        of_value = _columns(places[at] + 1 for at in layout.value_columns)
+        if partitioner == "default" and not (layout.by_key or keys or written):
+            return lambda change: plain_record(topic, encode((change[0], *of_value(change))))
 
         def make(change: Sequence[Any]) -> KafkaProducerRecord | None:
             kind = change[0]
-            raw_key = None if keys is None else keys((INSERT, *(change[at] for at in key_at)))
+            raw_key = None if keys is None else keys((INSERT, *of_key(change)))
             value: bytes | None = None
             if not layout.by_key:
-                value = encode((kind, *(change[at] for at in value_at)))
+                value = encode((kind, *of_value(change)))
             elif kind == UPDATE_BEFORE:
                 return None
             elif kind != DELETE:
-                value = encode((INSERT, *(change[at] for at in value_at)))
+                value = encode((INSERT, *of_value(change)))
             pairs = None if headers is None else list((change[headers + 1] or {}).items())
             stamp = None if moment is None else change[moment + 1]
             return KafkaProducerRecord(
@@ -227,6 +241,14 @@ class RowRecords(KafkaRecordSerializationSchema):
             )
 
         return make
+
+
+def _columns(places: Iterable[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Takes what stands at these places of a change."""
+    found = tuple(places)
+    if found and found == tuple(range(found[0], found[0] + len(found))):
+        return itemgetter(slice(found[0], found[0] + len(found)))
+    return itemgetter(*found) if len(found) > 1 else lambda change: ()
 
 
 def _partition_choice(

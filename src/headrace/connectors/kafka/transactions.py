@@ -244,7 +244,7 @@ class TransactionWriter(SinkWriter[Any]):
         self, transactions: Transactions, schema: KafkaRecordSerializationSchema, task: TaskInfo
     ):
         self._transactions = transactions
-        self._to_record = schema.to_record
+        self._to_records = schema.to_records
         self._checkpoint = task.batch_id
         self._driver_host = task.driver_host
         self._topic: str | None = None
@@ -260,8 +260,7 @@ class TransactionWriter(SinkWriter[Any]):
         self.write_all([value], [timestamp])
 
     def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        made = apply_all(self._to_record, values, "write", timestamps)
-        records = [each for each in made if each is not None]
+        records = self._to_records(values, timestamps)
         if not records:
             return
         if self._topic is None:
