@@ -37,7 +37,7 @@ def whole_number(lowest: int, highest: int) -> Any:
 
 def object_reader(
     fields: Sequence[ReadField], *, needs_all: bool = False
-) -> Callable[[bytes | str], list[Any]]:
+) -> Callable[[bytes | str], Sequence[Any]]:
     """From a JSON object to the values of its fields, in their order; others are passed over.
     What is not there is None, or an error if all are needed."""
     try:
@@ -45,8 +45,10 @@ def object_reader(
     except ValueError:  # msgspec knows no names with quotes or backslashes in them
         return _refuse
     parts = [(at, field.of_json) for at, field in enumerate(fields) if field.of_json is not None]
+    if not parts:
+        return lambda message: astuple(decode(message))
 
-    def read(message: bytes | str) -> list[Any]:
+    def read(message: bytes | str) -> Sequence[Any]:
         values = list(astuple(decode(message)))
         for at, of_json in parts:
             if values[at] is not None:
@@ -74,7 +76,7 @@ def _object(
     )
 
 
-def _refuse(message: bytes | str) -> list[Any]:
+def _refuse(message: bytes | str) -> Sequence[Any]:
     raise Unreadable(message, "of plain names")
 
 

@@ -56,7 +56,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             [read_field(name, kind, reading) for name, kind in fields],
             needs_all=reading.fail_on_missing_field,
         )
-        return lambda message: named_row(names, read(message))
+        return lambda message: named_row(names, list(read(message)))
 
     def _by_field(self, message: bytes | str) -> Row | None:
         """Reads what is not as simple, and says what is wrong."""

@@ -192,7 +192,7 @@ def test_fields_may_have_any_name(name: str) -> None:
 
 def test_what_does_not_fit_is_left_to_others() -> None:
     read = object_reader([ReadField("n", whole_number(0, 9))])
-    assert read(b'{"n": 9, "m": []}') == [9]
+    assert read(b'{"n": 9, "m": []}') == (9,)
     for message in (b'{"n": 10}', b'{"n": "1"}', b"[]", b"", b'{"n": 1.0}'):
         with pytest.raises(ValueError, match=r"\S"):
             read(message)
