@@ -26,6 +26,7 @@ from headrace.datastream import (
     OutputTag,
     RuntimeContext,
     StreamExecutionEnvironment,
+    collecting,
 )
 from headrace.datastream.async_data_stream import AsyncDataStream
 from headrace.datastream.connectors import FileSource, StreamFormat
@@ -51,6 +52,7 @@ from tests.spark.real_time_parts import (
     environment,
     flowed,
     is_exact,
+    until_still,
     wait_for,
     wait_for_checkpoints,
 )
@@ -392,6 +394,32 @@ def asked(folder: Path) -> dict[str, Any]:
     return {}
 
 
+def left_waiting(folder: Path) -> dict[str, Any]:
+    """Sources pause while nobody takes what is collected; nothing is lost when somebody does."""
+    collecting._MOST = 500
+    settings = Configuration().set_string("headrace.stream.mode", REAL_TIME)
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
+    env.set_parallelism(2)
+    source = Ticking(None, 2000)
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "ticks")
+    with numbers.key_by(lambda number: number % 2).process(Echo()).execute_and_collect() as records:
+        found = [next(records)]
+        wait_for(lambda: records.is_full, "too much to be taken")
+        pauses = until_still(lambda: records.came)
+        went_on = records.came + 5000
+        while len(found) < went_on:
+            found.append(next(records))
+    orders = [[value for value in found if value % 2 == odd][: len(found) // 4] for odd in (0, 1)]
+    expected = [[number % KEYS for number in range(odd, KEYS * 10**4, 2)] for odd in (0, 1)]
+    right = [mine == wanted[: len(mine)] for mine, wanted in zip(orders, expected, strict=True)]
+    return {"pauses": pauses, "right": right}
+
+
+class Echo(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Any:
+        yield value
+
+
 JOBS = {
     job.__name__: job
     for job in (
@@ -405,6 +433,7 @@ JOBS = {
         read_by_spark,
         failing,
         asked,
+        left_waiting,
     )
 }
 

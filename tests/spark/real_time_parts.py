@@ -136,6 +136,16 @@ def wait_for_checkpoints(client: Any, count: int) -> None:
     wait_for(lambda: counts().completed >= count, f"there were never {count} checkpoints")
 
 
+def until_still(number: Callable[[], int]) -> bool:
+    """Wait until a number does not change for a while; whether that came."""
+    deadline, last = time.monotonic() + PATIENCE, -1
+    while time.monotonic() < deadline:
+        if last == (last := number()):
+            return True
+        time.sleep(1.5)
+    return False
+
+
 def wait_for(condition: Callable[[], Any], otherwise: str) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():

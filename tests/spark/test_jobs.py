@@ -15,13 +15,19 @@ import pytest
 from headrace import errors
 from headrace.common import JobStatus, Types, WatermarkStrategy
 from headrace.common.accumulators import Histogram, IntCounter
-from headrace.datastream import MapFunction, RuntimeContext, StreamExecutionEnvironment
+from headrace.datastream import (
+    MapFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+    collecting,
+)
 from headrace.datastream.connectors import DiscardingSink, NumberSequenceSource
 from headrace.table import DataTypes, EnvironmentSettings, TableEnvironment
 from headrace.table.expressions import col
 from headrace.table.udf import udf
 from headrace.testing.sources import ScriptedSource
 from tests.spark.fault_jobs import Numbers
+from tests.spark.real_time_parts import until_still
 
 NO_TIME = WatermarkStrategy.no_watermarks()
 
@@ -47,6 +53,17 @@ def test_collecting_from_an_endless_job(env: StreamExecutionEnvironment) -> None
     # Exactly as many as there will ever be: asking for one more would wait for ever.
     few = env.from_source(Endless(limit=3), NO_TIME, "few").map(lambda record: record[1])
     assert few.execute_and_collect(limit=3) == [0, 1, 2]
+
+
+def test_what_nobody_takes_makes_sources_pause(
+    env: StreamExecutionEnvironment, eventually: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "_MOST", 50)
+    numbers = env.from_source(Endless(), NO_TIME, "endless").map(lambda record: record[1])
+    with numbers.execute_and_collect() as records:
+        eventually(lambda: records.is_full)
+        assert until_still(lambda: records.came)
+        assert [next(records) for _ in range(500)] == list(range(500))
 
 
 def test_watching_and_cancelling(env: StreamExecutionEnvironment, eventually: Any) -> None:

@@ -107,6 +107,12 @@ def test_what_only_spark_reads_flows_too(results):
     assert found["twice exact"]
 
 
+def test_what_nobody_takes_makes_sources_pause(results):
+    found = results["left_waiting"]
+    assert found["pauses"]
+    assert found["right"] == [True, True]
+
+
 def test_a_function_that_fails_is_told_with_its_line(results):
     error = results["failing"]["error"]
     assert "ZeroDivisionError" in error

@@ -30,7 +30,7 @@ from headrace.jobs.execution_result import JobExecutionResult
 from headrace.jobs.explain import execution_plan_json, explain
 from headrace.jobs.launcher import JobSettings, launch
 from headrace.jobs.recovery_settings import recovery_settings
-from headrace.jobs.results import CollectListener
+from headrace.jobs.results import Collector
 from headrace.origin import calling_origin
 from headrace.plan.physical import PER_RECORD_WATERMARKS, WATERMARK_INTERVAL, PhysicalPlan
 from headrace.plan.planner import logical_plan, plan
@@ -158,15 +158,15 @@ class StreamExecutionEnvironment(SettingsMixin):
         return self.launch(job_name)
 
     def launch(
-        self, job_name: str | None = None, on_collect: Mapping[int, CollectListener] | None = None,
+        self, job_name: str | None = None, collectors: Mapping[int, Collector] | None = None,
         roots: Iterable[int] | None = None,
     ) -> JobClient:  # fmt: skip
         """Start a job of all that is pending, or only of the nodes `roots` and what they read."""
         graph = self.builder.take(job_name or _DEFAULT_NAME, roots, **self._graph_settings())
         self._jobs += 1
         physical = self._plan(graph)
-        listeners = {_moved(graph, physical, id): put
-                     for id, put in (on_collect or {}).items()}  # fmt: skip
+        listeners = {_moved(graph, physical, id): each
+                     for id, each in (collectors or {}).items()}  # fmt: skip
         return launch(physical, self._job_settings(), listeners)
 
     def _plan(self, graph: Graph) -> PhysicalPlan:

@@ -22,7 +22,7 @@ from headrace.jobs.failover import ExceptionHistory, run_with_restarts
 from headrace.jobs.journal import CommitJournal
 from headrace.jobs.recovery_settings import recovery_settings, savepoint_directory
 from headrace.jobs.restart import restart_strategy
-from headrace.jobs.results import CollectListener, JobResults
+from headrace.jobs.results import Collector, JobResults
 from headrace.jobs.retention import Retention
 from headrace.jobs.stateful_uids import warn_of_missing_uids
 from headrace.jobs.stream_job import Opened, Records, StreamJob
@@ -61,7 +61,7 @@ class JobSettings:
 def launch(
     plan: PhysicalPlan,
     settings: JobSettings,
-    on_collect: Mapping[int, CollectListener] | None = None,
+    collectors: Mapping[int, Collector] | None = None,
 ) -> JobClient:
     """Start a job; the client is how to wait for it or stop it."""
     as_stream = settings.as_stream or not plan.bounded
@@ -80,8 +80,8 @@ def launch(
     spark = get_session(settings.spark, slots=_slots(plan) if real_time else 0)
     records = records_of(plan, settings)
     if as_stream:
-        return _launch_stream(spark, job_id, plan, settings, records, on_collect)
-    return _launch_batch(spark, job_id, plan, settings, records, on_collect)
+        return _launch_stream(spark, job_id, plan, settings, records, collectors)
+    return _launch_batch(spark, job_id, plan, settings, records, collectors)
 
 
 def _with_mode(plan: PhysicalPlan, settings: JobSettings) -> JobSettings:
@@ -118,13 +118,13 @@ def records_of(plan: PhysicalPlan, settings: JobSettings) -> Records:
 
 def _launch_stream(
     spark: Session, job_id: JobID, plan: PhysicalPlan, settings: JobSettings,
-    records: Records, on_collect: Mapping[int, CollectListener] | None,
+    records: Records, collectors: Mapping[int, Collector] | None,
 ) -> JobClient:  # fmt: skip
     if settings.checkpointing:
         warn_of_missing_uids(plan)
     folder = job_folder(spark, settings.stream.checkpoint_dir, settings.stream.job_number)
     try:
-        return _launched_in(folder, spark, job_id, plan, settings, records, on_collect)
+        return _launched_in(folder, spark, job_id, plan, settings, records, collectors)
     except BaseException:
         folder.leave()
         raise
@@ -132,7 +132,7 @@ def _launch_stream(
 
 def _launched_in(
     folder: JobFolder, spark: Session, job_id: JobID, plan: PhysicalPlan, settings: JobSettings,
-    records: Records, on_collect: Mapping[int, CollectListener] | None,
+    records: Records, collectors: Mapping[int, Collector] | None,
 ) -> JobClient:  # fmt: skip
     recovery = recovery_settings(settings.configuration)
     sent_along = prepare(spark, settings.dependencies)
@@ -157,7 +157,7 @@ def _launched_in(
 
     first = opened(recovery.path)
     results = JobResults(
-        first.plan, on_collect, journal=CommitJournal(folder.journal),
+        first.plan, collectors, journal=CommitJournal(folder.journal),
         may_lose_output=recovery.allow_non_restored, may_repeat_output=settings.stream.fall_back,
     )  # fmt: skip
     job_run = StreamJob(
@@ -189,13 +189,13 @@ def _named(
 
 def _launch_batch(
     spark: Session, job_id: JobID, plan: PhysicalPlan, settings: JobSettings,
-    records: Records, on_collect: Mapping[int, CollectListener] | None,
+    records: Records, collectors: Mapping[int, Collector] | None,
 ) -> JobClient:  # fmt: skip
     kept = str(Path(tempfile.gettempdir()) / f"headrace-kept-{job_id}")
     named = {"output_id": str(job_id), "kept_folder": kept, "driver_host": driver_host(spark)}
     plan = replace(plan, settings={**plan.settings, **named})
     shipment = pack(plan, str(job_id), **prepare(spark, settings.dependencies))
-    results = JobResults(plan, on_collect)
+    results = JobResults(plan, collectors)
 
     def attempt() -> None:
         if not results.batches:  # what failed may be the commit alone

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from headrace.core.metrics import merge_snapshots
 from headrace.core.operator import MIN_TIMESTAMP
@@ -21,11 +21,21 @@ from headrace.runtime.driver_items import COUNTS, LOAD, PROGRESS, REACH, WRITTEN
 from headrace.runtime.flow.load import Spent
 from headrace.runtime.flow.splits import SplitReach
 
-CollectListener = Callable[[list[Any]], None]
 _LOAD_OVER = 0.5
 """Seconds that the load of a task is looked at over, at least."""
 _OUTPUT = ("print", "collect", "commit")
 """Kinds of items that count only once their checkpoint is complete."""
+
+
+class Collector(Protocol):
+    """Who takes records for the program."""
+
+    def put(self, values: list[Any]) -> None:
+        """Some have come."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the program has to take some of them before more should come."""
 
 
 @dataclass
@@ -54,16 +64,16 @@ class JobResults:
     """Handles what each checkpoint, or a whole batch, brought to the driver."""
 
     def __init__(
-        self, plan: PhysicalPlan, on_collect: Mapping[int, CollectListener] | None = None,
+        self, plan: PhysicalPlan, collectors: Mapping[int, Collector] | None = None,
         print_line: Callable[[str], None] | None = None, journal: CommitJournal | None = None,
         *, may_lose_output: bool = False, may_repeat_output: bool = False,
     ):  # fmt: skip
         self._plan = plan
         self._print = print_line or _print_line
-        self._collected = {plan.vertices[id].uid for id in on_collect or {}}
+        self._collectors = {plan.vertices[id].uid: each for id, each in (collectors or {}).items()}
         self.gave_records = False
         """Whether the program has collected any that are part of no checkpoint."""
-        self._hand_over = self._listeners(on_collect or {})
+        self._hand_over = self._listeners()
         self._may_lose = may_lose_output
         self._may_repeat = may_repeat_output
         self.commits = self._commits(plan, journal or CommitJournal(None))
@@ -74,12 +84,17 @@ class JobResults:
         self.batches = 0
         self.board = WatermarkBoard(plan)
 
-    def _listeners(self, on_collect: Mapping[int, CollectListener]) -> dict[str, CollectListener]:
+    @property
+    def waits_for_program(self) -> bool:
+        """Whether so much has come that the program has not taken that nothing should be read."""
+        return any(each.is_full for each in self._collectors.values())
+
+    def _listeners(self) -> dict[str, Callable[[list[Any]], None]]:
         """Who takes what operators send to the driver, by their uids."""
         printing = {vertex.uid: self._print_errors if vertex.operator.to_error
                     else self._print_lines for vertex in self._plan.vertices.values()
                     if isinstance(vertex.operator, PrintOperator)}  # fmt: skip
-        collecting = {self._plan.vertices[id].uid: take for id, take in on_collect.items()}
+        collecting = {uid: each.put for uid, each in self._collectors.items()}
         return {**printing, **collecting}
 
     def _print_lines(self, lines: list[str]) -> None:
@@ -107,7 +122,7 @@ class JobResults:
     def show(self, items: Iterable[DriverItem]) -> None:
         """Take in what need not wait for a checkpoint."""
         for uid, output in self._taken(items).items():
-            self.gave_records = self.gave_records or uid in self._collected
+            self.gave_records = self.gave_records or uid in self._collectors
             self._hand_over[uid](output)
 
     def handle(self, number: int, items: Iterable[DriverItem]) -> None:

@@ -210,6 +210,10 @@ class StreamJob:
     def idle(self) -> None:
         self._results.commits.tick()
 
+    @property
+    def waits_for_program(self) -> bool:
+        return self._results.waits_for_program
+
     # What others ask for.
 
     def lag(self) -> dict[str, SourceLag]:

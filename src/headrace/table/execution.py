@@ -23,6 +23,7 @@ from headrace.graph.nodes import SinkNode
 from headrace.graph.relations import Insert, Relation, Scan
 from headrace.jobs.client import JobClient
 from headrace.jobs.native_job import launch_native, native_session
+from headrace.jobs.results import Collector
 from headrace.operators.sinks import CollectOperator
 from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
@@ -32,7 +33,7 @@ from headrace.spark.dependencies import prepare
 from headrace.spark.native import RULES as NATIVE_RULES
 from headrace.spark.native import Frames, NotNative, named
 from headrace.sql.functions.type_rules import children
-from headrace.table.interfaces import Executor, Planner, Put, RulePlanner
+from headrace.table.interfaces import Executor, Planner, RulePlanner
 from headrace.table.lowering import Lowering, LoweringSettings
 from headrace.table.lowering.rules import RULES
 from headrace.table.option_names import check_options
@@ -85,19 +86,19 @@ class Execution(Executor):
             sinks.append(self.lower(insert, final=final))
         return self.env.launch(name, roots=[*sinks, *self._beside])
 
-    def collect(self, relation: Relation, put: Put, name: str) -> JobClient:
+    def collect(self, relation: Relation, collector: Collector, name: str) -> JobClient:
         """Run a query and hand over its changes as tuples (kind, column, …)."""
         optimized = self.optimized(relation)
         final = self.choose([optimized]).native
         if final:
             try:
-                return self._collect_native(optimized, put, name)
+                return self._collect_native(optimized, collector, name)
             except NotNative:
                 pass
         self._beside = []
         node = self.lower(optimized, final=final)
         sink = self.env.builder.add(SinkNode, "Collect", (node,), operator=CollectOperator())
-        return self.env.launch(name, {sink: put}, roots=[sink, *self._beside])
+        return self.env.launch(name, {sink: collector}, roots=[sink, *self._beside])
 
     def optimized(self, relation: Relation) -> Any:
         check_options(self.settings.options, self._told_options)
@@ -220,14 +221,17 @@ class Execution(Executor):
             for name in ("type-length", "nested-constraint")
         )
 
-    def _collect_native(self, relation: Relation, put: Put, name: str) -> JobClient:
+    def _collect_native(self, relation: Relation, collector: Collector, name: str) -> JobClient:
         frames = self.frames()
         with self.settings.compiling():
             frame = frames.frame(relation)
         row = RowType(relation.schema)
         _check_transfer(row)
         return launch_native(
-            frames.session, name, lambda: put(list(_rows(frame, row))), self.env._job_settings()
+            frames.session,
+            name,
+            lambda: collector.put(list(_rows(frame, row))),
+            self.env._job_settings(),
         )
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from headrace.graph.relations import Insert, Relation
 from headrace.jobs.client import JobClient
+from headrace.jobs.results import Collector
 from headrace.plan.relational.optimizer import RULES, Rule, optimize
-
-Put = Callable[[list[tuple[Any, ...]]], None]
-"""Takes changes as tuples (kind, column, …) in internal form."""
 
 
 class Planner(ABC):
@@ -40,5 +37,5 @@ class Executor(ABC):
         """Start INSERT statements as one job."""
 
     @abstractmethod
-    def collect(self, relation: Relation, put: Put, name: str) -> JobClient:
-        """Start a query and hand over its changes."""
+    def collect(self, relation: Relation, collector: Collector, name: str) -> JobClient:
+        """Start a query and hand over its changes: tuples (kind, column, …) in internal form."""

@@ -64,10 +64,11 @@ class TableResult:
 
     def wait(self, timeout_ms: int | None = None) -> None:
         """Wait for the job's end; of a query, for its first row."""
-        if self._client is not None:
-            self._client.get_job_execution_result().result(
-                None if timeout_ms is None else timeout_ms / 1000
-            )
+        timeout = None if timeout_ms is None else timeout_ms / 1000
+        if self._changes is not None:
+            self._changes.wait(timeout)
+        elif self._client is not None:
+            self._client.get_job_execution_result().result(timeout)
 
     def changes(self) -> Iterator[Change]:
         """Changes as tuples (kind, column, …) in internal form, as they come."""

@@ -117,7 +117,7 @@ class StatementRunner:
     def query(self, relation: Relation, name: str = "collect") -> TableResult:
         """Start a query; its changes come as they are made."""
         changes = CloseableIterator()
-        client = self.execution.collect(relation, changes.put, name)
+        client = self.execution.collect(relation, changes, name)
         changes.follow(client)
         settings = self.execution.settings
         tableau = Tableau(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream import CloseableIterator, StreamExecutionEnvironment
 from headrace.jobs.journal import CommitJournal
 from headrace.jobs.results import JobResults
 from headrace.plan.planner import plan
@@ -90,10 +90,10 @@ def test_what_was_collected_without_a_checkpoint_is_remembered() -> None:
     env.from_collection([1]).print()
     planned = plan(env.builder.take("job", **env._graph_settings()))
     [vertex] = [vertex.id for vertex in planned.vertices.values() if vertex.is_sink]
-    found: list[Any] = []
-    results = JobResults(planned, {vertex: found.extend})
+    records = CloseableIterator()
+    results = JobResults(planned, {vertex: records})
     results.handle(0, [(vertex, 0, "collect", [1])])
     results.commits.commit_upto(0)
-    assert (found, results.gave_records) == ([1], False)
+    assert (next(records), results.gave_records) == (1, False)
     results.show([(vertex, 0, "collect", [2])])
-    assert (found, results.gave_records) == ([1, 2], True)
+    assert (next(records), results.gave_records) == (2, True)

@@ -287,6 +287,13 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
+class Pause:
+    """To a source task: whether to read nothing for now. Barriers and time go on."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Trigger:
     """To a source task: put the barrier of a checkpoint into the stream."""
 

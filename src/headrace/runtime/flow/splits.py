@@ -86,6 +86,7 @@ class Splits:
         self._told = False
         self._read_any = False
         self._complete = False
+        self._paused = False
         self._tell_end: Callable[[str], None] = lambda split: None
 
     def assign(self, splits: tuple[tuple[Split, Any], ...]) -> Iterator[Batch]:
@@ -126,13 +127,18 @@ class Splits:
     @property
     def are_unknown(self) -> bool:
         """Whether nobody has said yet what there is to read, or no record was read yet of what was
-        given: splits that end are not known by name, and must hold time back all the same."""
+        given: splits that end are not known by name, and must hold time back all the same. While
+        it pauses, it cannot know either whether there is anything."""
         unread = self._source.splits_end and not self._read_any and bool(self._going_on)
-        return not self._told or unread
+        return not self._told or unread or self._paused
 
     def hold(self, splits: frozenset[str]) -> None:
         """Let those wait, and no others."""
         self._waiting = splits
+
+    def pause(self, on: bool) -> None:
+        """Whether all of them wait."""
+        self._paused = on
 
     def complete(self) -> None:
         """No split will be assigned any more."""
@@ -208,7 +214,7 @@ class Splits:
 
     def read(self) -> Batch | None:
         """Some records of the next split that has any; None if there are none now."""
-        for _ in range(len(self._going_on)):
+        for _ in range(0 if self._paused else len(self._going_on)):
             reading = self._going_on.popleft()
             waits = reading.split.id in self._waiting
             batch = None if waits else self._read_or_blame(reading)

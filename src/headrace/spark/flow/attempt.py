@@ -83,6 +83,10 @@ class Listener(CheckpointListener, Protocol):
     def idle(self) -> None:
         """Nothing has happened for a moment."""
 
+    @property
+    def waits_for_program(self) -> bool:
+        """Whether nothing should be read, because the program has not taken what it collects."""
+
 
 @dataclass(frozen=True)
 class Job:

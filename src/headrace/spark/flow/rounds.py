@@ -123,7 +123,7 @@ class RoundRun(Attempt):
             wake = self.ledger.wake_at
             if self._wanted or self._drains or (wake is not None and wake <= wall_clock()):
                 return True
-            if not self._pace.holds_back() and self._has_news():
+            if not self._holds_back and self._has_news():
                 return True
             if time.monotonic() >= idle_at:
                 self.job.listener.idle()
@@ -133,6 +133,10 @@ class RoundRun(Attempt):
                 self._take_in(*self._inbox.get(timeout=due))
             pause = min(pause * (1 + _POLLS_MORE), _LONGEST_POLL_S)
         return False
+
+    @property
+    def _holds_back(self) -> bool:
+        return self._pace.holds_back() or self.job.listener.waits_for_program
 
     def _has_news(self) -> bool:
         ahead = self._aligner.ahead()
@@ -149,7 +153,7 @@ class RoundRun(Attempt):
         if self._drains:
             for source in self.ledger.sources:
                 source.drain()
-        if self._stops or self._pace.holds_back():
+        if self._stops or self._holds_back:
             return portions
         ahead = self._aligner.ahead()
         for source in self.ledger.sources:

@@ -17,7 +17,7 @@ from headrace.runtime.driver_items import DriverItem
 from headrace.runtime.flow.assignment import tasks_of
 from headrace.runtime.flow.fed import fed_source
 from headrace.runtime.flow.master import Master, Surroundings
-from headrace.runtime.flow.messages import Assign, Failed, Hold, TaskId, Told, TookPiece
+from headrace.runtime.flow.messages import Assign, Failed, Hold, Pause, TaskId, Told, TookPiece
 from headrace.spark.failures import from_spark
 from headrace.spark.flow.attempt import FAREWELL, NOBODY, Attempt, Job, explain_loss
 from headrace.spark.flow.channel import Clerk
@@ -51,6 +51,7 @@ class FlowRun(Attempt):
         super().__init__(job, before)
         self._query: StreamingQuery | None = None
         self._ahead: dict[int, list[str]] = {}
+        self._paused = False
         self._feeds = Feeds(
             job.spark,
             job.plan,
@@ -111,6 +112,7 @@ class FlowRun(Attempt):
                 self.ledger.discover()
                 discover_at = now + _DISCOVER_EVERY
             self._begin_wanted(now)
+            self._wait_for_program()
             self.ledger.look_at_clock(now)
             self._wait(now)
 
@@ -146,6 +148,14 @@ class FlowRun(Attempt):
             for number, (vertex, _) in enumerate(self._flow.sources):
                 waiting = frozenset(ahead.get(vertex, ()))
                 self.server.send(TaskId(0, number), Hold(waiting))
+
+    def _wait_for_program(self) -> None:
+        """Let sources pause while the program has not taken what it collects."""
+        waits = self.job.listener.waits_for_program
+        if waits != self._paused and self.ledger.coordinator.running:
+            self._paused = waits
+            for number in range(len(self._flow.sources)):
+                self.server.send(TaskId(0, number), Pause(waits))
 
     def _begin_wanted(self, now: float) -> None:
         """Take a checkpoint for somebody, once tasks have begun and none is under way."""

@@ -34,6 +34,7 @@ from headrace.runtime.flow.messages import (
     Hello,
     Hold,
     NoMoreSplits,
+    Pause,
     Ready,
     Room,
     SplitEnded,
@@ -219,6 +220,8 @@ def _obey(order: Any, task: FlowTask, splits: Splits, vertex: int) -> Iterator[R
             yield from task.end_round()
         case Hold(splits=waiting):
             splits.hold(waiting)
+        case Pause(on=on):
+            splits.pause(on)
         case NoMoreSplits():
             splits.complete()
         case Drain():
