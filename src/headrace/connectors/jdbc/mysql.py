@@ -13,7 +13,8 @@ from headrace.connectors.jdbc.databases import (
     missing_driver,
     shut_down,
 )
-from headrace.connectors.jdbc.tls import distrusts, is_encrypted, mysql_settings
+from headrace.connectors.jdbc.tls import is_encrypted, mysql_settings
+from headrace.connectors.tls_errors import is_of_tls
 
 _BY_CODE = {
     **dict.fromkeys(
@@ -108,7 +109,7 @@ class MySQL(Database):
         text = next(iter(text.splitlines()), "") or "the connection is closed"
         if code is None:
             return Trouble(Cause.OTHER, text)
-        if distrusts(getattr(error, "original_exception", None)):
+        if is_of_tls(getattr(error, "original_exception", None)):
             return Trouble(Cause.TLS, text)
         return Trouble(_BY_CODE.get(code, Cause.OTHER), text)
 

@@ -92,12 +92,6 @@ def mysql_settings(given: Mapping[str, str]) -> dict[str, Any]:
     return {"ssl": context}
 
 
-def distrusts(error: object) -> bool:
-    """Whether it was TLS that failed, and not what it runs over."""
-    lost = ssl.SSLEOFError | ssl.SSLZeroReturnError | ssl.SSLSyscallError
-    return isinstance(error, ssl.SSLError) and not isinstance(error, lost)
-
-
 def is_encrypted(connection: Any) -> bool:
     """Whether a connection of PyMySQL's is; older ones went on in the clear with a server that
     knows no TLS."""
