@@ -4,7 +4,8 @@ left prepared.
 
 What the steps of a checkpoint do to a job is for the kill matrix to show; here they are those at
 which a transaction of a database is open, prepared, or committed without anybody knowing of it. A
-start of the program costs most, so all of it happens to one job for each kind of database.
+start of the program costs most, so all of it happens to one job for each kind of database: its last
+life loses workers for good.
 """
 
 from __future__ import annotations
@@ -99,9 +100,11 @@ def test_each_record_is_there_once_whatever_happens(
         # The successor's commit is not known of: the next one must notice it.
         job.die_at("sink-commit.after", 2, 1, **MICRO_BATCH)
         run, *_ = job.last_run()
-        with job.life(**REAL_TIME) as successor:
+        deaths = Deaths(tmp_path / "worker", (OPEN, PREPARED))
+        with job.life(**REAL_TIME, **deaths.environ) as successor:
             job.feed_until(lambda: job.last_run()[0] > run)
             the_elder_wakes_up(elder)
+            job.feed_until(deaths.all_happened)
             job.feed(job.records)
             out, messages = successor.communicate(timeout=PATIENCE_S)
             assert out.endswith("finished\n"), messages[-3000:]
