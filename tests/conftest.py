@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from headrace.errors import SourceUnavailable
 from headrace.testing.servers import KafkaBroker, OpenSearchServer
+from tests.servers.missing import skip_without_server
 
+S = TypeVar("S", KafkaBroker, OpenSearchServer)
 ROOT = Path(__file__).resolve().parent.parent
 # One Spark for all tests has too few slots for real time; those that want it start their own, and
 # HEADRACE_STREAM_MODE=real-time runs any of them so.
@@ -79,23 +82,25 @@ def repository() -> Path:
 @pytest.fixture(scope="session")
 def broker() -> Iterator[KafkaBroker]:
     """A Kafka broker for all tests of this process."""
-    try:
-        server = KafkaBroker()
-        server.start()
-    except SourceUnavailable as error:
-        pytest.skip(error.message)
-    yield server
-    server.stop()
+    with running(KafkaBroker) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def opensearch() -> Iterator[OpenSearchServer]:
     """An OpenSearch server for all tests of this process; they use indices of their own."""
+    with running(OpenSearchServer) as server:
+        yield server
+
+
+@contextmanager
+def running(make: Callable[[], S]) -> Iterator[S]:
+    """A server of `headrace.testing`; what needs it is skipped where it cannot be fetched."""
     try:
-        server = OpenSearchServer()
+        server = make()
         server.start()
     except SourceUnavailable as error:
-        pytest.skip(error.message)
+        skip_without_server(error.message)
     yield server
     server.stop()
 

@@ -44,8 +44,8 @@ class MariaDB:
 
     def __init__(self) -> None:
         self._program = require(_program, "mariadb-server")
-        self._owner = server_user("mysql")
-        self.folder = server_folder(self._owner)
+        self.owner = server_user("mysql")
+        self.folder = server_folder(self.owner)
         (self.port,) = free_ports(1)
         self._process: subprocess.Popen[bytes] | None = None
         installer = shutil.which("mariadb-install-db") or "/usr/bin/mariadb-install-db"
@@ -58,7 +58,7 @@ class MariaDB:
                 "--skip-test-db",
                 "--innodb-log-file-size=32M",
             ],
-            user=as_user(self._owner),
+            user=as_user(self.owner),
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -74,10 +74,12 @@ class MariaDB:
     def _as_root(self) -> Any:
         return pymysql.connect(host="127.0.0.1", port=self.port, user="root")
 
-    def start(self, *, as_root: bool = False) -> None:
-        """Start it, again after `kill`: with the same data, at the same port."""
+    def start(self, *, as_root: bool = False, **more: str) -> None:
+        """Start it, again after `kill`: with the same data, at the same port. `more` settings are
+        for this time."""
         log = self.folder / "log"
-        settings = [f"--{name}={value}" for name, value in _SETTINGS.items()]
+        chosen = {**_SETTINGS, **{name.replace("_", "-"): value for name, value in more.items()}}
+        settings = [f"--{name}={value}" for name, value in chosen.items()]
         with log.open("ab") as out:
             self._process = subprocess.Popen(
                 [
@@ -89,7 +91,7 @@ class MariaDB:
                     f"--pid-file={self.folder / 'pid'}",
                     *settings,
                 ],
-                user=as_user(self._owner),
+                user=as_user(self.owner),
                 cwd=self.folder,
                 stdout=out,
                 stderr=out,

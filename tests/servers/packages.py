@@ -16,21 +16,25 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
-import pytest
+
+from tests.servers.missing import skip_without_server
 
 _POLICY = Path("/usr/sbin/policy-rc.d")
 """Asked by Debian's packages before they start a server of their own."""
 
 
 def require(program: Callable[[], Path | None], package: str) -> Path:
-    """A program's path; its package is installed if need be. The test is skipped if it cannot."""
+    """A program's path; its package is installed if need be. Where it cannot, no test needs it that
+    could be left out."""
     found = program()
     if found is None:
         with Path(tempfile.gettempdir(), "headrace-test-packages.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be installing it
             found = program() or _installed(program, package)
     if found is None:
-        pytest.skip(f"{package} is not installed, and cannot be: only root's apt-get could do so")
+        skip_without_server(
+            f"{package} is not installed, and cannot be: only root's apt-get could do so"
+        )
     return found
 
 
@@ -44,7 +48,7 @@ def _installed(program: Callable[[], Path | None], package: str) -> Path | None:
         install = [*apt, "install", "-y", "--no-install-recommends", package]
         done = subprocess.run(install, env=environ, capture_output=True, text=True, check=False)
     if done.returncode:
-        pytest.skip(f"{package} could not be installed: {done.stderr.strip()[-300:]}")
+        skip_without_server(f"{package} could not be installed: {done.stderr.strip()[-300:]}")
     return program()
 
 

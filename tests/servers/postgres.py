@@ -50,8 +50,8 @@ class Postgres:
 
     def __init__(self) -> None:
         self._programs = require(_program, "postgresql")
-        self._owner = server_user("postgres")
-        self.folder = server_folder(self._owner)
+        self.owner = server_user("postgres")
+        self.folder = server_folder(self.owner)
         (self.port,) = free_ports(1)
         self._process: subprocess.Popen[bytes] | None = None
         secret = self.folder / "secret"
@@ -77,7 +77,7 @@ class Postgres:
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
             [str(self._programs / program), *arguments],
-            user=as_user(self._owner),
+            user=as_user(self.owner),
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -103,7 +103,7 @@ class Postgres:
                     str(self.folder),
                     *settings,
                 ],
-                user=as_user(self._owner),
+                user=as_user(self.owner),
                 cwd=self.folder,
                 stdout=out,
                 stderr=out,

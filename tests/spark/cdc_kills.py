@@ -126,9 +126,12 @@ def _await(process: Any, what: str, holds: Callable[[], Any]) -> None:
 def kill_one_after_the_other(
     connector: str, server: Any, broker: KafkaBroker, tmp_path: Path, steps: Steps,
     workers: Iterable[str] = ("sink-pre-commit.after",),
+    where_it_is: Callable[[], Callable[[], object]] = lambda: lambda: True,
 ) -> None:  # fmt: skip
     """Drivers at these steps, then workers, then the database. The table `killed` has rows 1 to
-    200; at the end the topic has its changes once."""
+    200; at the end the topic has its changes once, no transaction is open, and the database knows
+    that all is read: `where_it_is` takes down where its log ends, and then tells whether it does.
+    """
     topics = Topics(broker.bootstrap_servers)
     topic, folder = topics.create(partitions=1, name=f"changes-{connector}"), tmp_path / "job"
     where = folder, connector, server.port, broker.bootstrap_servers, topic
@@ -145,8 +148,10 @@ def kill_one_after_the_other(
         server.run("INSERT INTO killed VALUES (100000, 0)")
         _await(process, "a new row", lambda: (100000, 0) in Seen(topics, topic).after)
         writer.end()
-        rows = sorted(server.rows("SELECT id, v FROM killed"))
+        rows, is_known = sorted(server.rows("SELECT id, v FROM killed")), where_it_is()
         _await(process, "all was there", lambda: Seen(topics, topic).rows == rows)
+        _await(process, "none was open", lambda: not topics.has_open_transactions(topic))
+        _await(process, "the database knew", is_known)
     finally:
         writer.end()
         send(process.pid, signal.SIGKILL)

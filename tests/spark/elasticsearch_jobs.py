@@ -1,6 +1,6 @@
-"""A job that keeps documents, to be killed at named steps and started again.
+"""A job from files through keyed state to documents, to be killed at named steps and started again.
 
-python -m tests.spark.elasticsearch_jobs <folder> <batches> <address of the server> <index>
+python -m tests.spark.elasticsearch_jobs <folder> <folder of files> <address of the server> <index>
 
     KILL_JOBS_...    as of kill_jobs
 """
@@ -15,8 +15,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from headrace.common import Types, WatermarkStrategy
+from headrace.common import Duration, Types, WatermarkStrategy
 from headrace.datastream import KeyedProcessFunction, RuntimeContext
+from headrace.datastream.connectors import FileSource, StreamFormat
 from headrace.datastream.connectors.elasticsearch import (
     BulkAction,
     Elasticsearch7SinkBuilder,
@@ -24,7 +25,7 @@ from headrace.datastream.connectors.elasticsearch import (
 )
 from headrace.datastream.state import ValueStateDescriptor
 from tests.conftest import ROOT
-from tests.spark.kill_jobs import STEP, environment, patient
+from tests.spark.kill_jobs import environment
 
 
 class Number(KeyedProcessFunction):
@@ -54,15 +55,16 @@ class Documents(ElasticsearchEmitter):
             yield BulkAction("delete", self.index, f"{key}-{count}")
 
 
-def expected(batches: int) -> dict[str, Any]:
-    sizes = Counter(f"key-{n % 7}" for n in range(STEP * batches) for _ in range(2))
+def expected(records: int) -> dict[str, Any]:
+    """What that leaves of the numbers up to a limit, one in each line of the files."""
+    sizes = Counter(f"key-{n % 7}" for n in range(records))
     each = {f"{key}-{n}": {"count": n} for key in sizes for n in range(1, sizes[key] + 1) if n % 3}
     return {**each, **{key: {"last": size} for key, size in sizes.items()}}
 
 
-def begin(folder: Path, batches: int, url: str, index: str, **environ: str) -> Any:
+def begin(folder: Path, files: Path, url: str, index: str, **environ: str) -> Any:
     """The program, in a session of its own; what it says is in the file `said`."""
-    arguments = [str(folder), str(batches), url, index]
+    arguments = [str(folder), str(files), url, index]
     with (folder / "said").open("w") as said:
         return subprocess.Popen(
             [sys.executable, "-m", "tests.spark.elasticsearch_jobs", *arguments],
@@ -75,15 +77,16 @@ def begin(folder: Path, batches: int, url: str, index: str, **environ: str) -> A
 
 
 def main() -> None:
-    folder, batches, url, index = sys.argv[1:]
+    folder, files, url, index = sys.argv[1:]
     env = environment(Path(folder))
-    numbers = patient(int(batches), Path(folder))
-    records = env.from_source(numbers, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
-    counted = records.key_by(lambda record: record[0]).process(Number()).uid("number")
+    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), files)
+    source = lines.monitor_continuously(Duration.of_millis(100)).build()
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines").uid("lines")
+    keyed = numbers.key_by(lambda line: f"key-{int(line) % 7}", Types.STRING())
+    counted = keyed.process(Number()).uid("number")
     sink = Elasticsearch7SinkBuilder().set_hosts([url]).set_emitter(Documents(index))
     counted.sink_to(sink.set_bulk_flush_max_actions(5).build()).uid("sink")
     env.execute("documents")
-    print("finished")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""A job from Kafka through keyed state to Kafka that is killed and started again.
+"""A job from Kafka through keyed state to Kafka, or to databases and documents, that is killed and
+started again.
 
-python -m tests.spark.kafka_kill_jobs <folder> <servers> <topic> <topic of its output>
+python -m tests.spark.kafka_kill_jobs <folder> <servers> <topic> <topic of its output, or "">
 
     KAFKA_JOBS_PARALLELISM, KAFKA_JOBS_SLOW    subtasks; seconds that a record takes
     KAFKA_JOBS_HURRY                           a file: once it is there, records take no time
@@ -81,26 +82,31 @@ def source_of(servers: str, topic: str) -> Any:
     return HybridSource.builder(files).add_source(kafka).build()
 
 
-def build(env: StreamExecutionEnvironment, servers: str, topic: str, output: str) -> None:
-    source = source_of(servers, topic)
+def sink_of(servers: str, topic: str) -> KafkaSink:
+    """A topic that is written exactly once."""
     schema = (
         KafkaRecordSerializationSchema.builder()
-        .set_topic(output)
+        .set_topic(topic)
         .set_value_serialization_schema(SimpleStringSchema())
         .build()
     )
-    sink = (
+    return (
         KafkaSink.builder()
         .set_bootstrap_servers(servers)
         .set_record_serializer(schema)
         .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
-        .set_transactional_id_prefix(f"job-{output}")
+        .set_transactional_id_prefix(f"job-{topic}")
         .build()
     )
+
+
+def build(env: StreamExecutionEnvironment, servers: str, topic: str, output: str) -> None:
+    source = source_of(servers, topic)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
     paced = numbers.map(slowly, Types.STRING()).uid("slowly")
     counts = counts_of(paced)
-    counts.sink_to(sink).uid("sink")
+    if output:
+        counts.sink_to(sink_of(servers, output)).uid("sink")
     also = json.loads(os.environ.get("KAFKA_JOBS_ALSO", "{}"))
     for number, (url, user, password) in enumerate(also.get("jdbc", ())):
         rows = counts.map(Row, ROW).uid(f"rows-{number}")

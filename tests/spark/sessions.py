@@ -58,9 +58,9 @@ class Deaths:
     """Steps at which a program loses a worker: once each, at whichever checkpoint comes by there
     first, for with nothing to commit or to write a checkpoint may pass a step over."""
 
-    def __init__(self, mark: Path, steps: Iterable[str], first: int = 1):
+    def __init__(self, mark: Path, steps: Iterable[str], first: int = 1, chances: int = _CHANCES):
         self._mark = mark
-        numbers = range(first, first + _CHANCES)
+        numbers = range(first, first + chances)
         self._left = {step: [f"{step}@{n}" for n in numbers] for step in steps}
         self.count = 0
         """How many workers have died."""
@@ -68,14 +68,26 @@ class Deaths:
         """At the last of which checkpoints."""
 
     @property
+    def points(self) -> str:
+        return ",".join(point for points in self._left.values() for point in points)
+
+    @property
     def environ(self) -> dict[str, str]:
         """What the program is to be started with."""
-        points = [point for points in self._left.values() for point in points]
         return {
             "HEADRACE_CRASH_WHOM": "process",
             "HEADRACE_CRASH_MARK": str(self._mark),
-            "HEADRACE_CRASH_AT": ",".join(points),
+            "HEADRACE_CRASH_AT": self.points,
         }
+
+    def put_off(self) -> None:
+        """None of them happens before `take_place`."""
+        for point in self.points.split(","):
+            Path(f"{self._mark}.{point}").touch()
+
+    def take_place(self) -> None:
+        for point in self.points.split(","):
+            Path(f"{self._mark}.{point}").unlink()
 
     def all_happened(self) -> bool:
         """To be asked again and again: where somebody has died nobody else has to."""

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import psutil
-import pytest
 
 from headrace.errors import SourceUnavailable
 from headrace.testing.servers.jars import fetch_jars
 from headrace.testing.servers.kafka import VERSION
+from tests.servers.missing import skip_without_server
 from tests.spark.conftest import wait_until
 
 
@@ -38,7 +38,7 @@ def test_on_kafka_a_killed_worker_is_not_seen_in_the_topics(tmp_path: Path) -> N
     try:
         fetch_jars("org.apache.kafka", "kafka_2.13", VERSION)
     except SourceUnavailable as error:
-        pytest.skip(error.message)
+        skip_without_server(error.message)
     command = [sys.executable, "-m", "headrace", "demo", "--kafka"]
     done = subprocess.run(
         [*command, "--seconds", "5", "--rate", "1000", "--kills", "1"],

@@ -229,6 +229,7 @@ REFUSED: dict[str, tuple[str, str, dict[str, str], str]] = {
     "address": (KEYED, INSERT, {"hosts": "ftp://a"}, "'ftp://a' is no address of a host"),
     "option": (KEYED, INSERT, {"idnex": "a"}, "Did you mean 'index'?"),
     "csv": (KEYED, INSERT, {"format": "csv"}, "documents are JSON"),
+    "TLS": (KEYED, INSERT, {}, "cannot be spoken with by TLS"),
 }
 
 
@@ -241,7 +242,9 @@ def test_what_is_wrong_is_said(
         mapping = {"mappings": {"properties": {"name": {"type": "long"}}}}
         opensearch.request("PUT", "/numbers", mapping)
     secret = {"username": "ann", "password": "s3cret"}
-    given = {"hosts": opensearch.url, "index": "refused", **secret, **options}
+    scheme = "https" if name == "TLS" else "http"
+    hosts = opensearch.url.replace("http", scheme)
+    given = {"hosts": hosts, "index": "refused", **secret, **options}
     text = ", ".join(f"'{key}' = '{value}'" for key, value in given.items())
     tables.execute_sql(
         f"CREATE TABLE documents ({columns}) WITH ('connector' = 'elasticsearch-7', {text})"

@@ -1,39 +1,43 @@
-"""Whatever dies, or sleeps and wakes up late, driver, workers and the database itself: each record
-is in the table once, and no transaction is left prepared.
+"""Kafka to keyed state to a database, exactly once. Whatever dies, or sleeps and wakes up late,
+driver, workers and the database itself: each record is in the table once, and no transaction is
+left prepared.
 
 What the steps of a checkpoint do to a job is for the kill matrix to show; here they are those at
 which a transaction of a database is open, prepared, or committed without anybody knowing of it. A
-start of the program costs most, so all of it happens to one job for each kind of database.
+start of the program costs most, so all of it happens to one job for each kind of database: its last
+life loses workers for good.
 """
 
 from __future__ import annotations
 
+import json
 import signal
+import subprocess
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headrace.testing.servers import KafkaBroker
+from headrace.testing.servers.kafka_topics import Topics
 from tests.servers.mariadb import mariadb  # noqa: F401
 from tests.servers.postgres import postgres  # noqa: F401
 from tests.spark.conftest import wait_until
-from tests.spark.jdbc_jobs import begin, expected
+from tests.spark.counts import expected
 from tests.spark.kill_jobs import checkpoints
-from tests.spark.sessions import dies_at, is_stopped, send, session
-from tests.spark.test_kill_matrix import PATIENT_SPARK, last_checkpoint
+from tests.spark.sessions import Deaths, is_stopped, send, session
+from tests.spark.test_kafka_kills import MICRO_BATCH, REAL_TIME, Job
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
-BATCHES = 120
-MICRO_BATCH = {"HEADRACE_STREAM_MODE": "micro-batch"}
-REAL_TIME = {"HEADRACE_STREAM_MODE": "real-time", "KILL_JOBS_PAUSE": "0.04"}
-RETRIES = "restart-strategy.type=fixed-delay restart-strategy.fixed-delay.attempts=1000 "
-RETRIES += "restart-strategy.fixed-delay.delay=200ms execution.checkpointing.timeout=3s"
-OPEN, PREPARED = "sink-pre-commit.before@4", "sink-pre-commit.after@4"
-TO_COMMIT = "sink-commit.before@12"
+SETTINGS = {
+    "execution.checkpointing.timeout": "3s",
+    "spark.python.task.killTimeout": "600s",  # Spark leaves a worker alone that has fallen asleep
+}
+OPEN, PREPARED, TO_COMMIT = "sink-pre-commit.before", "sink-pre-commit.after", "sink-commit.before"
+PATIENCE_S = 240
 
 
 @pytest.fixture(params=["postgres", "mariadb"])
@@ -41,83 +45,90 @@ def server(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue(request.param)
 
 
-def found(server: Any) -> Counter[tuple[str, int]]:
-    return Counter(server.rows("SELECT name, n FROM once"))
+class DatabaseJob(Job):
+    """The job that the kills of Kafka have, with a table for its output."""
+
+    records, at_once = 3000, 120
+
+    def __init__(self, server: Any, topics: Topics, folder: Path):
+        super().__init__(topics, folder)
+        self.server, self.output = server, ""
+        server.run("DROP TABLE IF EXISTS counted", "CREATE TABLE counted (line VARCHAR(40))")
+
+    def begin(self, **environ: str) -> subprocess.Popen[str]:
+        table = self.server.url, self.server.user, self.server.password
+        return super().begin(**environ, KAFKA_JOBS_ALSO=json.dumps({"jdbc": [table]}))
+
+    def seen(self) -> Counter[str]:
+        return Counter(line for (line,) in self.server.rows("SELECT line FROM counted"))
+
+    def check(self) -> None:
+        """All is there once, nothing is prepared, and the group is where the job is."""
+        rows, wanted = self.seen(), expected(self.records)
+        assert rows == wanted, ("too many", rows - wanted, "missing", wanted - rows)
+        assert self.server.prepared() == []
+        read = self.topics.group_offsets(f"group-{self.input}", self.input)
+        assert read == self.topics.ends(self.input)
+
+    def feed_until(self, holds: Callable[[], Any]) -> None:
+        """Records come all the time, so that there is something to write and to commit."""
+        wait_until(lambda: self.feed_slowly() or holds(), PATIENCE_S)
+
+    def last_run(self) -> tuple[int, int, int]:
+        return max(checkpoints(self.folder), default=(0, 0, 0))
 
 
-@contextmanager
-def life(server: Any, folder: Path, **environ: str) -> Iterator[Any]:
-    """One start of the program; none of its processes is left behind."""
-    job = begin(server, "once", folder, BATCHES, **environ)
-    try:
-        yield job
-    finally:
-        send(job.pid, signal.SIGKILL)
-        job.communicate()
-
-
-def test_each_record_is_there_once_whatever_happens(tmp_path: Path, server: Any) -> None:
-    server.run("CREATE TABLE once (name VARCHAR(20), n BIGINT)")
-    mark = tmp_path / "asleep"
+def test_each_record_is_there_once_whatever_happens(
+    tmp_path: Path, server: Any, broker: KafkaBroker
+) -> None:
+    job = DatabaseJob(server, Topics(broker.bootstrap_servers), tmp_path / "job")
+    workers = Deaths(tmp_path / "asleep", (OPEN, PREPARED), first=4)
+    driver = Deaths(tmp_path / "asleep", (TO_COMMIT,), chances=2000)
+    driver.put_off()
     falls_asleep = {
-        "KILL_JOBS_OPTIONS": RETRIES,
-        "HEADRACE_CONF": PATIENT_SPARK,
-        "HEADRACE_CRASH_AT": f"{OPEN},{PREPARED},{TO_COMMIT}",
-        "HEADRACE_CRASH_MARK": str(mark),
-        "HEADRACE_CRASH_WHOM": "process",
+        **workers.environ,
+        "HEADRACE_CRASH_AT": f"{workers.points},{driver.points}",
         "HEADRACE_CRASH_SIGNAL": "SIGSTOP",
+        "HEADRACE_CONF": json.dumps(SETTINGS),
     }
-    with life(server, tmp_path, **REAL_TIME, **falls_asleep) as elder:
-        two_workers_wake_up_late(elder, tmp_path, mark)
-        the_database_dies(server, tmp_path)
-        the_driver_falls_asleep(elder, mark)
-        assert not found(server) - expected(BATCHES)
-        dies_after_its_commit(server, tmp_path)
-        runs = max(run for run, _, _ in checkpoints(tmp_path))
-        with life(server, tmp_path, **REAL_TIME) as successor:
-            the_elder_wakes_up(elder, tmp_path, runs)
-            out, messages = successor.communicate(timeout=240)
+    with job.life(**REAL_TIME, **falls_asleep) as elder:
+        two_workers_wake_up_late(job, elder, workers)
+        the_database_dies(job)
+        driver.take_place()
+        job.feed_until(lambda: is_stopped(elder.pid))  # complete, and nothing of it committed
+        send(elder.pid, signal.SIGSTOP)
+        # The successor's commit is not known of: the next one must notice it.
+        job.die_at("sink-commit.after", 2, 1, **MICRO_BATCH)
+        run, *_ = job.last_run()
+        deaths = Deaths(tmp_path / "worker", (OPEN, PREPARED))
+        with job.life(**REAL_TIME, **deaths.environ) as successor:
+            job.feed_until(lambda: job.last_run()[0] > run)
+            the_elder_wakes_up(elder)
+            job.feed_until(deaths.all_happened)
+            job.feed(job.records)
+            out, messages = successor.communicate(timeout=PATIENCE_S)
             assert out.endswith("finished\n"), messages[-3000:]
-    rows, wanted = found(server), expected(BATCHES)
-    assert rows == wanted, ("too many", rows - wanted, "missing", wanted - rows)
-    assert server.prepared() == []
+    job.check()
 
 
-def two_workers_wake_up_late(job: Any, folder: Path, mark: Path) -> None:
+def two_workers_wake_up_late(job: DatabaseJob, elder: Any, workers: Deaths) -> None:
     """One with an open transaction, one with a prepared one; others do their work meanwhile."""
-    points = [Path(f"{mark}.{point}") for point in (OPEN, PREPARED)]
-    wait_until(lambda: all(point.exists() for point in points), 240)
-    wait_until(lambda: any(attempt > 1 for _, _, attempt in checkpoints(folder)), 240)
-    assert any(map(is_stopped, session(job.pid)))
-    send(job.pid, signal.SIGCONT)
+    job.feed_until(workers.all_happened)
+    job.feed_until(lambda: job.last_run()[2] > 1)
+    assert any(map(is_stopped, session(elder.pid)))
+    send(elder.pid, signal.SIGCONT)
 
 
-def the_database_dies(server: Any, folder: Path) -> None:
-    wait_until(lambda: any(number >= 6 for _, number, _ in checkpoints(folder)), 240)
-    server.kill()
-    server.start()
+def the_database_dies(job: DatabaseJob) -> None:
+    number = job.last
+    job.feed_until(lambda: job.last > number + 1)
+    job.server.kill()
+    job.server.start()
 
 
-def the_driver_falls_asleep(job: Any, mark: Path) -> None:
-    """A checkpoint is complete, and nothing of it committed."""
-    wait_until(lambda: Path(f"{mark}.{TO_COMMIT}").exists(), 240)
-    send(job.pid, signal.SIGSTOP)
-
-
-def dies_after_its_commit(server: Any, folder: Path) -> None:
-    """The successor, at another parallelism: the next one must notice what is committed."""
-    at = last_checkpoint(folder, 1) + 2
-    crash = dies_at("sink-commit.after", at, folder / "died")
-    with life(server, folder, **MICRO_BATCH, **crash, KILL_JOBS_PARALLELISM="1") as job:
-        _, messages = job.communicate(timeout=240)
-        assert job.returncode == -signal.SIGKILL, messages[-3000:]
-    assert not found(server) - expected(BATCHES)
-
-
-def the_elder_wakes_up(job: Any, folder: Path, runs: int) -> None:
+def the_elder_wakes_up(elder: Any) -> None:
     """While a successor works: it must neither commit nor disturb that."""
-    wait_until(lambda: any(run > runs for run, _, _ in checkpoints(folder)), 240)
-    send(job.pid, signal.SIGCONT)
-    _, messages = job.communicate(timeout=240)
-    assert job.returncode != 0, messages[-3000:]
+    send(elder.pid, signal.SIGCONT)
+    _, messages = elder.communicate(timeout=PATIENCE_S)
+    assert elder.returncode != 0, messages[-3000:]
     assert "started once more meanwhile" in messages, messages[-3000:]

@@ -104,8 +104,11 @@ class Job:
         with self.life(**environ, **dies_at(step, first, mark, chances)) as process:
             out, messages = self.feed_until_it_ends(process)
         assert process.returncode == -signal.SIGKILL, (step, out, messages[-3000:])
-        seen = Counter(self.topics.values(self.output))
-        assert not seen - expected(self.sent), step
+        assert not self.seen() - expected(self.sent), step
+
+    def seen(self) -> Counter[str]:
+        """What it has written, as everybody sees it."""
+        return Counter(self.topics.values(self.output))
 
     def finish(self, *servers: Server, workers: Collection[str] = WORKERS, **environ: str) -> None:
         """A life to the end, which loses workers at these steps, and the servers for a while."""

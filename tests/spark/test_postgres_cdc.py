@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import threading
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import count
 from typing import Any
 
 import pytest
@@ -65,7 +67,7 @@ OF_EACH_KIND = (
 )
 
 
-def test_types_metadata_and_only_what_is_new(postgres: Postgres) -> None:
+def test_types_and_metadata(postgres: Postgres) -> None:
     tables = make_tables()
     postgres.run(
         "CREATE TABLE kinds (id BIGINT PRIMARY KEY, b BOOLEAN, s SMALLINT, f REAL, d FLOAT8, "
@@ -102,6 +104,47 @@ def test_types_metadata_and_only_what_is_new(postgres: Postgres) -> None:
     )
     assert found[3][1:15] == (None,) * 14
     assert found[1][-1] != found[2][-1]
+
+
+def test_only_what_is_new_is_read_from_the_latest_offset(postgres: Postgres) -> None:
+    """Also of a slot that has older changes; rows come all the time, for nobody knows from where
+    the job sees when its begin is."""
+    postgres.run(
+        "CREATE PUBLICATION orders FOR TABLE orders",
+        "SELECT pg_create_logical_replication_slot('orders', 'pgoutput')",
+        "UPDATE orders SET price = 99 WHERE id = 1",
+        "INSERT INTO orders VALUES (100, 'before', 1)",
+    )
+    tables, ended = make_tables(), threading.Event()
+    latest = {"scan_startup_mode": "latest-offset"}
+    tables.execute_sql(followed(CONNECTOR, postgres.port, "orders", ORDERS, **latest))
+
+    def write() -> None:
+        for number in count(101):
+            if ended.wait(0.02):
+                return
+            postgres.run(f"INSERT INTO orders VALUES ({number}, 'new', {number})")
+
+    writer, found = threading.Thread(target=write), []
+    with tables.execute_sql("SELECT id, price FROM orders").collect() as changes:
+        writer.start()
+        try:
+            for each in changes:
+                found.append((str(each.get_row_kind()), *each))
+                if len(found) == 1:
+                    postgres.run("UPDATE orders SET price = 7 WHERE id = 2")
+                if ("+U", 2, Decimal("7.00")) in found:
+                    break
+        finally:
+            ended.set()
+            writer.join()
+    new = [row for kind, row, _ in found if kind == "+I"]
+    assert new == list(range(new[0], new[0] + len(new)))
+    assert new[0] > 100
+    assert [each for each in found if each[0] != "+I"] == [
+        ("-U", 2, Decimal("2.00")),
+        ("+U", 2, Decimal("7.00")),
+    ]
 
 
 def truncate_and_read(tables: TableEnvironment, postgres: Postgres) -> None:

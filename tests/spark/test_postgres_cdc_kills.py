@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -33,7 +35,9 @@ def test_killed_at_any_step_with_the_database(
     tmp_path: Path,
 ) -> None:
     make_table(postgres)
-    kill_one_after_the_other("postgres-cdc", postgres, broker, tmp_path, STEPS)
+    kill_one_after_the_other(
+        "postgres-cdc", postgres, broker, tmp_path, STEPS, where_it_is=partial(slot_of, postgres)
+    )
     forget_what_was_followed(postgres)
 
 
@@ -46,7 +50,9 @@ def test_killed_at_every_step(
 ) -> None:
     make_table(postgres)
     steps = [*AT_EVERY_STEP, *STEPS[1:]]
-    kill_one_after_the_other("postgres-cdc", postgres, broker, tmp_path, steps, EVERY_WORKER)
+    kill_one_after_the_other(
+        "postgres-cdc", postgres, broker, tmp_path, steps, EVERY_WORKER, partial(slot_of, postgres)
+    )
     forget_what_was_followed(postgres)
 
 
@@ -57,3 +63,10 @@ def make_table(server: Postgres) -> None:
         "ALTER TABLE killed REPLICA IDENTITY FULL",
         "INSERT INTO killed SELECT i, 0 FROM generate_series(1, 200) AS i",
     )
+
+
+def slot_of(server: Postgres) -> Callable[[], object]:
+    """Whether the slot has come to where the log ends now: the server may forget all before it."""
+    ((end,),) = server.rows("SELECT pg_current_wal_lsn()::text")
+    query = "SELECT 1 FROM pg_replication_slots WHERE slot_name = 'killed'"
+    return lambda: server.rows(f"{query} AND confirmed_flush_lsn >= '{end}'")

@@ -81,6 +81,11 @@ def test_addresses_that_mean_nothing(text: Any, message: str) -> None:
         (POSTGRESQL, "SELECT '\\', ? -- ?", "SELECT '\\', %s -- ?", 1),
         (POSTGRESQL, "SELECT $a$ ? $a$, j ?? 'k', 5 % ?", "SELECT $a$ ? $a$, j ? 'k', 5 %% %s", 1),
         (MYSQL, "SELECT '\\'?', `?`, \"?\", ?, /* ? */ ?", None, 2),
+        (MYSQL, "SELECT ? # it's ?\n, ?", "SELECT %s # it's ?\n, %s", 2),
+        (MYSQL, "SELECT 5--?, ? -- ?", "SELECT 5--%s, %s -- ?", 2),
+        (POSTGRESQL, "SELECT j #> ?, j #>> '{a}', ?", "SELECT j #> %s, j #>> '{a}', %s", 2),
+        (POSTGRESQL, "SELECT E'\\'?', ?, e'a\\\\', ?", "SELECT E'\\'?', %s, e'a\\\\', %s", 2),
+        (POSTGRESQL, "SELECT E'\\'?''?', name'\\', ?", "SELECT E'\\'?''?', name'\\', %s", 1),
     ],
 )
 def test_statements(kind: str, sql: str, text: str | None, values: int) -> None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from headrace.errors import InvalidArgument
+from headrace.connectors.tls_errors import is_of_tls
+from headrace.errors import InvalidArgument, SourceUnavailable
 from headrace.origin import calling_origin
 
 __all__ = ["Access", "Answer", "Away", "Cluster", "Host", "parse_host"]
@@ -130,6 +131,7 @@ class Cluster:
             raise Away(f"{host}: {error.strerror}") from None
         except (OSError, http.client.HTTPException) as error:
             self._give_up()
+            self._refuse_if_distrusted(error, host)
             raise Away(f"{host}: {error or type(error).__name__}") from None
 
     def _connect(self, host: Host) -> http.client.HTTPConnection:
@@ -151,6 +153,15 @@ class Cluster:
         if error.errno == socket.EAI_NONAME and len(self.access.hosts) == 1:
             raise InvalidArgument(
                 f"there is no host {host.name!r}", hint="Look at the address of the cluster."
+            ) from None
+
+    def _refuse_if_distrusted(self, error: Exception, host: Host) -> None:
+        """No waiting makes a port speak TLS, or a certificate good."""
+        if is_of_tls(error) and len(self.access.hosts) == 1:
+            raise SourceUnavailable(
+                f"{host} cannot be spoken with by TLS: {error}",
+                hint="Does it speak TLS at this port (else it is http://), is its certificate for "
+                "this host, and does the system trust who signed it (SSL_CERT_FILE)?",
             ) from None
 
     def _give_up(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote
 
+from headrace.connectors.jdbc import tls
 from headrace.errors import InvalidArgument
 from headrace.origin import calling_origin
 
@@ -27,11 +28,15 @@ _WITHOUT_MEANING = """
 """What tells Java's drivers to do what Python's do anyway, or have no need to do."""
 _UNDERSTOOD = {
     POSTGRESQL: """
-        user password ssl sslmode sslrootcert sslcert sslkey connectTimeout currentSchema
-        ApplicationName options replication
+        user password ssl sslfactory sslmode sslrootcert sslcert sslkey connectTimeout
+        currentSchema ApplicationName options replication
     """,
-    MYSQL: "user password useSSL sslMode requireSSL connectTimeout socketTimeout",
+    MYSQL: """
+        user password useSSL sslMode requireSSL verifyServerCertificate serverSslCert
+        connectTimeout socketTimeout
+    """,
 }
+_CHECKS = {POSTGRESQL: tls.check_postgresql, MYSQL: tls.check_mysql}
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ def parse_address(text: object) -> Address:
         raise _unreadable(scheme, "it names several hosts, and one is served")
     host, port = _host_and_port(hosts, scheme)
     kind = _KINDS[scheme]
+    _CHECKS[kind](properties)
     _warn_of_unknown(kind, properties)
     return Address(kind, scheme, host, port, unquote(database), properties)
 

@@ -28,6 +28,8 @@ class Cause(Enum):
     """It does not answer, or no more: a new connection may help, perhaps later."""
     BUSY = auto()
     """Others were in the way: the same again may help."""
+    TLS = auto()
+    """What it would say cannot be read, or not be trusted."""
     LOGIN = auto()
     NO_DATABASE = auto()
     NO_TABLE = auto()
@@ -40,6 +42,8 @@ class Cause(Enum):
 
 _HINTS = {
     Cause.AWAY: "See that the server runs and that host and port are right.",
+    Cause.TLS: "See that the server speaks TLS at this port, that its certificate is for this "
+    "host, and that whoever signed it is trusted: serverSslCert, for PostgreSQL sslrootcert.",
     Cause.LOGIN: "Check the user's name and password, and what the user may do.",
     Cause.NO_DATABASE: "The database's name is the last part of the address.",
     Cause.NO_TABLE: "Create the table in the database first: it is not made by itself.",
@@ -53,6 +57,7 @@ _HINTS = {
 }
 _CLASSES: dict[Cause, type[HeadraceError]] = {
     Cause.AWAY: SourceUnavailable,
+    Cause.TLS: SourceUnavailable,
     Cause.LOGIN: SourceUnavailable,
     Cause.NO_DATABASE: SourceUnavailable,
     Cause.NO_TABLE: InvalidArgument,

@@ -13,6 +13,8 @@ from headrace.connectors.jdbc.databases import (
     missing_driver,
     shut_down,
 )
+from headrace.connectors.jdbc.tls import is_encrypted, mysql_settings
+from headrace.connectors.tls_errors import is_of_tls
 
 _BY_CODE = {
     **dict.fromkeys(
@@ -43,6 +45,7 @@ _BY_CODE = {
     ),
     **dict.fromkeys((1205, 1213, 1614), Cause.BUSY),
     **dict.fromkeys((1044, 1045, 1142, 1143, 1227, 1251, 1698), Cause.LOGIN),
+    2026: Cause.TLS,
     1049: Cause.NO_DATABASE,
     1146: Cause.NO_TABLE,
     1054: Cause.NO_COLUMN,
@@ -54,7 +57,7 @@ _BY_CODE = {
 }
 _CONNECT_MS = 10_000
 _SYSTEM_DATABASES = ("information_schema", "mysql", "performance_schema", "sys")
-_WITH_TLS = ("REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
+_NO_TLS = 2026
 
 
 def load_pymysql() -> Any:
@@ -76,15 +79,11 @@ class MySQL(Database):
 
     def connect(self, application: str = "headrace") -> Any:
         given = self.address.properties
-        settings: dict[str, Any] = {}
-        if given.get("sslMode") in _WITH_TLS or "true" in (
-            given.get("requireSSL"),
-            given.get("useSSL"),
-        ):
-            settings["ssl"] = {"check_hostname": given.get("sslMode") == "VERIFY_IDENTITY"}
+        settings = mysql_settings(given)
         if "socketTimeout" in given:
             settings["read_timeout"] = max(1, int(given["socketTimeout"]) // 1000)
-        return load_pymysql().connect(
+        driver = load_pymysql()
+        found = driver.connect(
             host=self.address.host,
             port=self.address.port,
             user=self.user,
@@ -96,6 +95,10 @@ class MySQL(Database):
             init_command="SET SESSION time_zone = '+00:00'",
             **settings,
         )
+        if "ssl" in settings and not is_encrypted(found):
+            found.close()
+            raise driver.err.OperationalError(_NO_TLS, "the server does not support TLS")
+        return found
 
     def is_driver_error(self, error: BaseException) -> bool:
         return isinstance(error, load_pymysql().err.Error)
@@ -106,6 +109,8 @@ class MySQL(Database):
         text = next(iter(text.splitlines()), "") or "the connection is closed"
         if code is None:
             return Trouble(Cause.OTHER, text)
+        if is_of_tls(getattr(error, "original_exception", None)):
+            return Trouble(Cause.TLS, text)
         return Trouble(_BY_CODE.get(code, Cause.OTHER), text)
 
     def stream_cursor(self, connection: Any, fetch_size: int) -> Any:

@@ -14,6 +14,7 @@ from headrace.connectors.jdbc.databases import (
     missing_driver,
     shut_down,
 )
+from headrace.connectors.jdbc.tls import postgresql_settings
 
 _BY_STATE = {
     "40001": Cause.BUSY,
@@ -32,7 +33,8 @@ _STARTING = ("starting up", "shutting down", "in recovery mode", "too many clien
 _CONNECT_SECONDS = 10
 _SYSTEM_DATABASES = ("template0", "template1")
 _KEEPALIVE = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10}
-_AS_THEY_ARE = ("sslmode", "sslrootcert", "sslcert", "sslkey", "options", "replication")
+_NOT_TRUSTED = ("certificate", "server does not support SSL", "wrong version number")
+_AS_THEY_ARE = ("sslrootcert", "sslcert", "sslkey", "options", "replication")
 
 
 def load_psycopg() -> Any:
@@ -50,8 +52,7 @@ class PostgreSQL(Database):
     def connect(self, application: str = "headrace") -> Any:
         given = self.address.properties
         settings: dict[str, Any] = {name: given[name] for name in _AS_THEY_ARE if name in given}
-        if given.get("ssl", "false") == "true":
-            settings.setdefault("sslmode", "require")
+        settings |= postgresql_settings(given)
         if "currentSchema" in given:
             search = f"-c search_path={given['currentSchema']}"
             settings["options"] = f"{settings.get('options', '')} {search}".strip()
@@ -158,6 +159,8 @@ def _unconnected(error: Any, text: str, lines: list[str]) -> Trouble:
     """A connection that was not made, or that broke: then there is no state to tell by."""
     fatal = next((line for line in lines if "FATAL:" in line), None)
     if fatal is None:
+        if any(words in text for words in _NOT_TRUSTED):
+            return Trouble(Cause.TLS, text)
         away = isinstance(error, load_psycopg().OperationalError | load_psycopg().InterfaceError)
         return Trouble(Cause.AWAY if away else Cause.OTHER, text)
     told = fatal.partition("FATAL:")[2].strip()

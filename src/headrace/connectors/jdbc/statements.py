@@ -9,11 +9,17 @@ from headrace.connectors.jdbc.addresses import MYSQL, POSTGRESQL
 from headrace.errors import InvalidArgument
 from headrace.origin import calling_origin
 
-_TEXT = r"'(?:[^']|'')*'"
-_TEXT_WITH_BACKSLASHES = r"""'(?:[^'\\]|''|\\.)*' | "(?:[^"\\]|""|\\.)*\""""
+_TEXT = r"""
+        (?<!\w)[Ee]'(?:[^'\\]|''|\\.)*'        # PostgreSQL's texts with backslashes
+      | '(?:[^']|'')*' | --[^\n]*
+"""
+_TEXT_WITH_BACKSLASHES = r"""
+        '(?:[^'\\]|''|\\.)*' | "(?:[^"\\]|""|\\.)*\"
+      | \#[^\n]* | --(?=\s|\Z)[^\n]*          # MySQL's comments
+"""
 _OTHERS = r"""
       | "(?:[^"]|"")*" | `(?:[^`]|``)*`       # quoted names
-      | --[^\n]* | /\*.*?\*/                  # comments
+      | /\*.*?\*/
       | (?P<dollar>\$\w*\$).*?(?P=dollar)     # PostgreSQL's other quotes
       | (?P<escaped>\?\?) | (?P<marker>\?) | %
 """

@@ -63,11 +63,13 @@ class KafkaBroker(Server):
 
     user = ("headrace", "headrace-secret")
 
-    def __init__(self, folder: Path | None = None):
-        """`folder`: where its data goes; None: somewhere that is gone afterwards."""
+    def __init__(self, folder: Path | None = None, port: int | None = None):
+        """`folder`: where its data goes; None: somewhere that is gone afterwards. `port`: where it
+        listens; None: where nobody else does."""
         self._own = folder is None
         self._folder = folder or Path(tempfile.mkdtemp(prefix="headrace-kafka-"))
-        self._port, self._sasl_port, controller = free_ports(3)
+        free, self._sasl_port, controller = free_ports(3)
+        self._port = free if port is None else port
         self._process: subprocess.Popen[bytes] | None = None
         name, password = self.user
         self._settings = self._folder / "server.properties"
