@@ -22,7 +22,14 @@ from pathlib import Path
 from time import sleep
 from typing import Any, TextIO
 
-from headrace.common import Configuration, Row, SimpleStringSchema, Types, WatermarkStrategy
+from headrace.common import (
+    Configuration,
+    Row,
+    SerializationSchema,
+    SimpleStringSchema,
+    Types,
+    WatermarkStrategy,
+)
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import DeliveryGuarantee, FileSource, StreamFormat
 from headrace.datastream.connectors.elasticsearch import (
@@ -81,11 +88,19 @@ def source_of(servers: str, topic: str) -> Any:
     return HybridSource.builder(files).add_source(kafka).build()
 
 
+class KeyOfCount(SerializationSchema):
+    """A key's counts are in one partition, so they have an order."""
+
+    def serialize(self, value: str) -> bytes:
+        return value.partition(" ")[0].encode()
+
+
 def build(env: StreamExecutionEnvironment, servers: str, topic: str, output: str) -> None:
     source = source_of(servers, topic)
     schema = (
         KafkaRecordSerializationSchema.builder()
         .set_topic(output)
+        .set_key_serialization_schema(KeyOfCount())
         .set_value_serialization_schema(SimpleStringSchema())
         .build()
     )
