@@ -192,6 +192,14 @@ def starts(builder: KafkaSourceBuilder) -> list[int]:
         enumerator.close()
 
 
+def was_at(topics: Topics, topic: str, offset: int) -> None:
+    """Let the group `was` have read the first partition of a topic up to an offset."""
+    enumerator = reading(topics, topic).set_group_id("was").build().create_enumerator()
+    enumerator.splits()
+    enumerator.checkpoint_completed({f"{topic}-0": offset})
+    enumerator.close()
+
+
 @pytest.fixture(scope="module")
 def topic(topics: Topics) -> str:
     name = topics.create(partitions=2)
@@ -216,13 +224,20 @@ class TestWhereReadingBegins:
         assert starts(reading(topics, topic).set_starting_offsets(given)) == [2, 0]
 
     def test_where_a_group_was(self, topics, topic):
-        enumerator = reading(topics, topic).set_group_id("was").build().create_enumerator()
-        enumerator.splits()
-        enumerator.checkpoint_completed({f"{topic}-0": 4})
-        enumerator.close()
+        was_at(topics, topic, 4)
         was = KafkaOffsetsInitializer.committed_offsets(KafkaOffsetResetStrategy.LATEST)
         builder = reading(topics, topic).set_group_id("was").set_starting_offsets(was)
         assert starts(builder) == [4, 1]
+
+    def test_a_group_that_wants_no_offsets_has_none(self, topics, topic):
+        was_at(topics, topic, 4)
+        builder = reading(topics, topic).set_group_id("was")
+        silent = builder.set_property("commit.offsets.on.checkpoint", False)
+        enumerator = silent.build().create_enumerator()
+        enumerator.splits()
+        enumerator.checkpoint_completed({f"{topic}-0": 5})
+        enumerator.close()  # what it has to say by then is said
+        assert topics.group_offsets("was", topic)[0] == 4
 
     def test_only_some_partitions(self, topics, topic):
         builder = reading(topics).set_partitions({KafkaTopicPartition(topic, 1)})
@@ -243,6 +258,17 @@ class TestErrors:
         assert f"Kafka at {topics.servers} has no topic 'no-such-topic'" in str(error)
         assert known in str(error)
         assert "test_kafka_source.py" in str(error)
+
+    def test_a_topic_that_is_deleted_while_it_is_read(self, env, topics):
+        topic = topics.create()
+        topics.send(topic, "a")
+        env.configuration.set_string("restart-strategy.type", "none")
+        stream = env.from_source(reading(topics, topic).build(), NO_TIME, "in")
+        with stream.execute_and_collect() as results:
+            assert results.next() == "a"
+            topics.admin.delete_topics([topic])[topic].result()
+            with pytest.raises(HeadraceError, match=f"partition 0 of topic '{topic}' is gone"):
+                results.next()
 
     def test_a_partition_that_is_not_there(self, topics):
         topic = topics.create(partitions=2)
