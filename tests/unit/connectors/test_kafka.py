@@ -16,7 +16,14 @@ from headrace.connectors.kafka.partitions import PartitionEnumerator, Subscripti
 from headrace.connectors.kafka.producing import RecordProducer, _keep_order
 from headrace.connectors.tables import find_connector
 from headrace.core.logical_types import INT, STRING, Field, RowType
-from headrace.core.table_connector import DELETE, CatalogTable, TableSchema
+from headrace.core.table_connector import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    CatalogTable,
+    TableSchema,
+)
 from headrace.core.user_code import RecordFailure
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import DeliveryGuarantee
@@ -143,6 +150,35 @@ class TestRowsOfATable:
         assert self.rows("kafka", Message(b'{"k": 1}', None)) == []
 
 
+class TestChangesOfATable:
+    ROW = TestRowsOfATable.ROW
+
+    def record(self, *change: Any) -> Any:
+        table = CatalogTable(TableSchema((), primary_key=("k",)))
+        options = {
+            "topic": "t",
+            "key.format": "json",
+            "value.format": "json",
+            "properties.bootstrap.servers": SERVERS,
+        }
+        made = find_connector("upsert-kafka").sink(table, self.ROW, options)
+        schema = made.sink._schema
+        schema.open(0, lambda topic: 1)
+        return schema.to_record(change, None)
+
+    def test_a_row_is_a_record_by_its_key(self):
+        for kind in (INSERT, UPDATE_AFTER):
+            found = self.record(kind, 1, "x")
+            assert (found.key, found.value) == (b'{"k":1}', b'{"k":1,"v":"x"}')
+
+    def test_a_deletion_is_a_record_without_a_value(self):
+        found = self.record(DELETE, 1, "x")
+        assert (found.topic, found.key, found.value) == ("t", b'{"k":1}', None)
+
+    def test_what_a_row_was_is_no_record(self):
+        assert self.record(UPDATE_BEFORE, 1, "x") is None
+
+
 class TestWholeRecords:
     def read(self, deserialize: Any, *messages: Message) -> Any:
         class Schema(KafkaRecordDeserializationSchema):
@@ -186,6 +222,18 @@ class TestProperties:
         found = translate({"client.id.prefix": "me", "ssl.endpoint.identification.algorithm": ""})
         assert found["client.id"] == "me"
         assert found["ssl.endpoint.identification.algorithm"] == "none"
+
+    @pytest.mark.parametrize("of", ["location", "password", "type"])
+    @pytest.mark.parametrize(
+        ("store", "instead"),
+        [("truststore", "ssl.ca.location"), ("keystore", "ssl.certificate.location and ssl.key")],
+    )
+    def test_java_s_key_stores_are_refused_with_what_to_write_instead(self, store, of, instead):
+        with pytest.raises(
+            Unsupported, match=f"ssl.{store}.{of} is about files of Java"
+        ) as refused:
+            translate({f"ssl.{store}.{of}": "x"})
+        assert instead in str(refused.value.hint)
 
     @pytest.mark.parametrize("name", ["interceptor.classes", "partitioner.class"])
     def test_classes_that_would_change_something_are_refused(self, name):

@@ -70,6 +70,9 @@ _STORES = {
     "ssl.truststore.location": "ssl.ca.location, a file in PEM",
     "ssl.truststore.password": "ssl.ca.location, a file in PEM that needs no password",
     "ssl.truststore.type": "ssl.ca.location, a file in PEM",
+    "ssl.keystore.location": "ssl.certificate.location and ssl.key.location, files in PEM",
+    "ssl.keystore.password": "ssl.certificate.location and ssl.key.location, files in PEM, and "
+    "ssl.key.password if the key needs one",
     "ssl.keystore.type": "ssl.certificate.location and ssl.key.location, files in PEM",
     "sasl.login.callback.handler.class": "sasl.oauthbearer.method=oidc and its properties",
 }

@@ -53,7 +53,8 @@ __all__ = ["TransactionCommitter"]
 _AT_ONCE = 8
 _PATIENCE_S = 30.0
 _NOTES = "__consumer_offsets"
-"""A topic that every Kafka has which knows groups: stands for the place of a group's note."""
+"""A topic that every Kafka has which knows groups: stands for the place of a group's note. In place
+of the topic that is written to, jobs with one prefix and two topics would not see each other."""
 
 
 class TransactionCommitter(Committer[Prepared]):
