@@ -31,6 +31,14 @@ def counts_of(numbers: DataStream) -> DataStream:
     return keyed.process(Count(), Types.STRING()).uid("count")
 
 
+def are_in_order(counts: list[str]) -> bool:
+    """Whether no count of a key comes before a smaller one."""
+    by_key: dict[str, list[int]] = {}
+    for key, _, count in (line.partition(" #") for line in counts):
+        by_key.setdefault(key, []).append(int(count))
+    return all(found == sorted(found) for found in by_key.values())
+
+
 def expected(records: int) -> Counter[str]:
     """What that gives for the numbers up to a limit, in plain Python."""
     sizes = Counter(number % KEYS for number in range(records))

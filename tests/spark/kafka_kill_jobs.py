@@ -23,7 +23,14 @@ from pathlib import Path
 from time import sleep
 from typing import Any, TextIO
 
-from headrace.common import Configuration, Row, SimpleStringSchema, Types, WatermarkStrategy
+from headrace.common import (
+    Configuration,
+    Row,
+    SerializationSchema,
+    SimpleStringSchema,
+    Types,
+    WatermarkStrategy,
+)
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import DeliveryGuarantee, FileSource, StreamFormat
 from headrace.datastream.connectors.elasticsearch import (
@@ -82,11 +89,19 @@ def source_of(servers: str, topic: str) -> Any:
     return HybridSource.builder(files).add_source(kafka).build()
 
 
+class KeyOfCount(SerializationSchema):
+    """A key's counts are in one partition, so they have an order."""
+
+    def serialize(self, value: str) -> bytes:
+        return value.partition(" ")[0].encode()
+
+
 def sink_of(servers: str, topic: str) -> KafkaSink:
     """A topic that is written exactly once."""
     schema = (
         KafkaRecordSerializationSchema.builder()
         .set_topic(topic)
+        .set_key_serialization_schema(KeyOfCount())
         .set_value_serialization_schema(SimpleStringSchema())
         .build()
     )

@@ -22,7 +22,7 @@ from headrace.testing.servers import KafkaBroker
 from headrace.testing.servers.kafka_topics import Topics
 from tests.servers.kafka_tools import committed
 from tests.spark.conftest import wait_until
-from tests.spark.counts import expected
+from tests.spark.counts import are_in_order, expected
 from tests.spark.kafka_kill_jobs import PARTITIONS, begin
 from tests.spark.sessions import Deaths, dies_at, is_stopped, send
 
@@ -108,7 +108,9 @@ class Job:
 
     def seen(self) -> Counter[str]:
         """What it has written, as everybody sees it."""
-        return Counter(self.topics.values(self.output))
+        found = self.topics.values(self.output)
+        assert are_in_order(found)
+        return Counter(found)
 
     def finish(self, *servers: Server, workers: Collection[str] = WORKERS, **environ: str) -> None:
         """A life to the end, which loses workers at these steps, and the servers for a while."""
@@ -129,8 +131,11 @@ class Job:
         assert len(servers) > 1 or restarts <= deaths.count, messages[-3000:]
 
     def check(self) -> None:
-        """All is there once, nobody waits for a transaction, and the group is where the job is."""
-        assert Counter(committed(self.topics, self.output)) == expected(self.records)
+        """All is there once and in order, no transaction is open, and the group is where the job
+        is."""
+        found = committed(self.topics, self.output)
+        assert Counter(found) == expected(self.records)
+        assert are_in_order(found)
         read = self.topics.group_offsets(f"group-{self.input}", self.input)
         assert read == self.topics.ends(self.input)
 

@@ -91,13 +91,17 @@ class TestWholeJobs:
         assert collected(rows.map(lambda row: (row.id, row.name))) == Counter([(1, "x")])
 
     def test_each_partition_has_its_own_watermark(self, env, collected, topics, streaming):
-        """Event time stays behind the slowest partition, so nothing in order is late."""
+        """Event time stays behind the slowest partition, so nothing in order is late, though some
+        of each is read by turns and time goes on in between."""
         topic = topics.create(partitions=2)
         topics.send(topic, range(0, 1000, 10), partition=0)
         topics.send(topic, range(100_000, 101_000, 10), partition=1)
         strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Number())
         env.set_parallelism(1)
-        stream = env.from_source(bounded(topics, topic).build(), strategy, "two")
+        env.get_config().set_auto_watermark_interval(1)
+        env.configuration.set_string("headrace.stream.max-records-per-batch", "40")
+        source = bounded(topics, topic).set_property("max.poll.records", "5").build()
+        stream = env.from_source(source, strategy, "two")
         assert not [late for late in collected(stream.process(Late())) if late[1]]
 
 
@@ -192,6 +196,14 @@ def starts(builder: KafkaSourceBuilder) -> list[int]:
         enumerator.close()
 
 
+def was_at(topics: Topics, topic: str, offset: int) -> None:
+    """Let the group `was` have read the first partition of a topic up to an offset."""
+    enumerator = reading(topics, topic).set_group_id("was").build().create_enumerator()
+    enumerator.splits()
+    enumerator.checkpoint_completed({f"{topic}-0": offset})
+    enumerator.close()
+
+
 @pytest.fixture(scope="module")
 def topic(topics: Topics) -> str:
     name = topics.create(partitions=2)
@@ -216,13 +228,20 @@ class TestWhereReadingBegins:
         assert starts(reading(topics, topic).set_starting_offsets(given)) == [2, 0]
 
     def test_where_a_group_was(self, topics, topic):
-        enumerator = reading(topics, topic).set_group_id("was").build().create_enumerator()
-        enumerator.splits()
-        enumerator.checkpoint_completed({f"{topic}-0": 4})
-        enumerator.close()
+        was_at(topics, topic, 4)
         was = KafkaOffsetsInitializer.committed_offsets(KafkaOffsetResetStrategy.LATEST)
         builder = reading(topics, topic).set_group_id("was").set_starting_offsets(was)
         assert starts(builder) == [4, 1]
+
+    def test_a_group_that_wants_no_offsets_has_none(self, topics, topic):
+        was_at(topics, topic, 4)
+        builder = reading(topics, topic).set_group_id("was")
+        silent = builder.set_property("commit.offsets.on.checkpoint", False)
+        enumerator = silent.build().create_enumerator()
+        enumerator.splits()
+        enumerator.checkpoint_completed({f"{topic}-0": 5})
+        enumerator.close()  # what it has to say by then is said
+        assert topics.group_offsets("was", topic)[0] == 4
 
     def test_only_some_partitions(self, topics, topic):
         builder = reading(topics).set_partitions({KafkaTopicPartition(topic, 1)})
@@ -243,6 +262,17 @@ class TestErrors:
         assert f"Kafka at {topics.servers} has no topic 'no-such-topic'" in str(error)
         assert known in str(error)
         assert "test_kafka_source.py" in str(error)
+
+    def test_a_topic_that_is_deleted_while_it_is_read(self, env, topics):
+        topic = topics.create()
+        topics.send(topic, "a")
+        env.configuration.set_string("restart-strategy.type", "none")
+        stream = env.from_source(reading(topics, topic).build(), NO_TIME, "in")
+        with stream.execute_and_collect() as results:
+            assert results.next() == "a"
+            topics.admin.delete_topics([topic])[topic].result()
+            with pytest.raises(HeadraceError, match=f"partition 0 of topic '{topic}' is gone"):
+                results.next()
 
     def test_a_partition_that_is_not_there(self, topics):
         topic = topics.create(partitions=2)

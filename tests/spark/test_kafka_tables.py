@@ -19,6 +19,7 @@ from headrace.testing.servers import KafkaBroker
 from headrace.testing.servers.kafka_topics import Topics
 from tests.conftest import ROOT
 from tests.servers.kafka_tools import committed
+from tests.spark.conftest import wait_until
 from tests.unit.formats.registry_server import Registry
 
 
@@ -189,6 +190,26 @@ class TestKafka:
         tables.execute_sql(f"CREATE TABLE t (id INT, n INT) {given}")
         assert values(tables, "SELECT SUM(n) FROM t")[-1] == (5,)
 
+    def test_a_row_that_is_deleted_is_a_record_without_a_value(self, tables, topics):
+        """Of a query that goes on: one that ends writes only what is there in the end."""
+        changed, last = topics.create(), topics.create()
+        row = {"id": 2, "n": 7}
+        made = [{"before": None, "after": each, "op": "c"} for each in ({"id": 1, "n": 1}, row)]
+        topics.send(changed, [json.dumps(each) for each in made])
+        given = options(topics, changed, format="debezium-json", scan_bounded_mode="")
+        tables.execute_sql(f"CREATE TABLE t (id INT, n INT) {given}")
+        tables.execute_sql(
+            f"CREATE TABLE u (id INT, n INT, PRIMARY KEY (id) NOT ENFORCED) {upsert(topics, last)}"
+        )
+        job = tables.execute_sql("INSERT INTO u SELECT id, n FROM t").get_job_client()
+        wait_until(lambda: len(topics.read(last)) == 2)
+        topics.send(changed, [json.dumps({"before": row, "after": None, "op": "d"})])
+        wait_until(lambda: len(topics.read(last)) == 3)
+        job.cancel().result()
+        found = topics.read(last)[-1]
+        assert (found.key(), found.value()) == (b'{"id":2}', None)
+        assert values(tables, "SELECT * FROM u") == [(1, 1)]
+
     def test_exactly_once_leaves_no_transaction_open(self, tables, topics):
         topic = topics.create()
         given = options(
@@ -317,10 +338,23 @@ class TestSchemaRegistry:
             marks = [b"\x00" + number.to_bytes(4, "big") for number in (1, 2, 3)]
             topics.send(topic, [marks[0] + b"\x02\x02a", marks[1] + b"\x0a\x02b\x04"])
             assert values(tables, "SELECT * FROM t") == [(1, "a"), (2, "b")]
+            tables.execute_sql("INSERT INTO t VALUES (3, 'c')").wait()
+            assert list(registry.subjects) == [f"{topic}-value"]
+            self.copy_as_protobuf(tables, topics)
             topics.send(topic, [marks[2] + b"\x02c\x02c"])
-            with pytest.raises(HeadraceError, match="the record at offset 2 of partition 0") as bad:
+            with pytest.raises(HeadraceError, match="the record at offset 3 of partition 0") as bad:
                 values(tables, "SELECT * FROM t")
             assert "schema" in str(bad.value)
+
+    def copy_as_protobuf(self, tables: TableEnvironment, topics: Topics) -> None:
+        """From one binary format to the other."""
+        name = "google.protobuf.timestamp_pb2.Timestamp"
+        given = options(
+            topics, topics.create(), format="protobuf", protobuf_message__class__name=name
+        )
+        tables.execute_sql(f"CREATE TABLE p (seconds BIGINT, nanos INT) {given}")
+        tables.execute_sql("INSERT INTO p SELECT id, 10 * CAST(id AS INT) FROM t").wait()
+        assert values(tables, "SELECT * FROM p") == [(1, 10), (2, 20), (3, 30)]
 
 
 class TestErrors:

@@ -64,6 +64,15 @@ def test_a_class_that_two_packages_have_is_not_guessed():
 
 
 @pytest.mark.usefixtures("served")
+@pytest.mark.parametrize("module", ["connectors", "connectors.kafka"])
+@pytest.mark.parametrize("name", ["FlinkKafkaConsumer", "FlinkKafkaProducer"])
+def test_what_has_left_flink_says_what_to_write_instead(module, name):
+    """Also where it was imported from before it had a module of its own."""
+    with pytest.raises(ImportError, match=r"KafkaSource\.builder\(\) or KafkaSink\.builder\(\)"):
+        exec(f"from pyflink.datastream.{module} import {name}", {})
+
+
+@pytest.mark.usefixtures("served")
 def test_the_version_is_that_of_the_names():
     """Scripts that ask for PyFlink's version get the release whose names are served."""
     version = importlib.import_module("pyflink.version")

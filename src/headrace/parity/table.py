@@ -114,8 +114,13 @@ class ParityTable:
 
     def status_of(self, module: str, name: str) -> Status | None:
         """The status of a class or function by import path; None for a name not listed."""
-        found = self.class_at(module, name)
+        found = self.class_at(module, name) or self._class_below(module, name)
         return found.status if found else self.functions.get(module, {}).get(name)
+
+    def _class_below(self, module: str, name: str) -> ApiClass | None:
+        """A class of one of the modules of a package, which had it itself once."""
+        those = self.classes_named(name)
+        return next((each for each in those if each.module.startswith(f"{module}.")), None)
 
     def classes_named(self, name: str) -> list[ApiClass]:
         """The classes of that name, whatever their module."""

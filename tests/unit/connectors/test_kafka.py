@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
+import confluent_kafka
 import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from headrace.common import SimpleStringSchema, Types
-from headrace.connectors.kafka.client import translate
+from headrace.connectors.kafka import partitions
+from headrace.connectors.kafka.client import explain, translate
+from headrace.connectors.kafka.partitions import PartitionEnumerator, Subscription
+from headrace.connectors.kafka.producing import RecordProducer, _keep_order
 from headrace.connectors.tables import find_connector
 from headrace.core.logical_types import INT, STRING, Field, RowType
-from headrace.core.table_connector import DELETE, CatalogTable, TableSchema
+from headrace.core.table_connector import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    CatalogTable,
+    TableSchema,
+)
 from headrace.core.user_code import RecordFailure
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors import DeliveryGuarantee
 from headrace.datastream.connectors.kafka import (
+    KafkaOffsetsInitializer,
     KafkaRecordDeserializationSchema,
     KafkaRecordSerializationSchema,
     KafkaSink,
     KafkaSource,
+    KafkaTopicPartition,
 )
-from headrace.errors import InvalidGraph, TypeMismatch, Unsupported
+from headrace.errors import InvalidGraph, SourceUnavailable, TypeMismatch, Unsupported
 from headrace.plan.planner import plan
 from headrace.table import EnvironmentSettings, TableEnvironment
 
@@ -135,6 +150,35 @@ class TestRowsOfATable:
         assert self.rows("kafka", Message(b'{"k": 1}', None)) == []
 
 
+class TestChangesOfATable:
+    ROW = TestRowsOfATable.ROW
+
+    def record(self, *change: Any) -> Any:
+        table = CatalogTable(TableSchema((), primary_key=("k",)))
+        options = {
+            "topic": "t",
+            "key.format": "json",
+            "value.format": "json",
+            "properties.bootstrap.servers": SERVERS,
+        }
+        made = find_connector("upsert-kafka").sink(table, self.ROW, options)
+        schema = made.sink._schema
+        schema.open(0, lambda topic: 1)
+        return schema.to_record(change, None)
+
+    def test_a_row_is_a_record_by_its_key(self):
+        for kind in (INSERT, UPDATE_AFTER):
+            found = self.record(kind, 1, "x")
+            assert (found.key, found.value) == (b'{"k":1}', b'{"k":1,"v":"x"}')
+
+    def test_a_deletion_is_a_record_without_a_value(self):
+        found = self.record(DELETE, 1, "x")
+        assert (found.topic, found.key, found.value) == ("t", b'{"k":1}', None)
+
+    def test_what_a_row_was_is_no_record(self):
+        assert self.record(UPDATE_BEFORE, 1, "x") is None
+
+
 class TestWholeRecords:
     def read(self, deserialize: Any, *messages: Message) -> Any:
         class Schema(KafkaRecordDeserializationSchema):
@@ -179,11 +223,189 @@ class TestProperties:
         assert found["client.id"] == "me"
         assert found["ssl.endpoint.identification.algorithm"] == "none"
 
+    @pytest.mark.parametrize("of", ["location", "password", "type"])
+    @pytest.mark.parametrize(
+        ("store", "instead"),
+        [("truststore", "ssl.ca.location"), ("keystore", "ssl.certificate.location and ssl.key")],
+    )
+    def test_java_s_key_stores_are_refused_with_what_to_write_instead(self, store, of, instead):
+        with pytest.raises(
+            Unsupported, match=f"ssl.{store}.{of} is about files of Java"
+        ) as refused:
+            translate({f"ssl.{store}.{of}": "x"})
+        assert instead in str(refused.value.hint)
+
     @pytest.mark.parametrize("name", ["interceptor.classes", "partitioner.class"])
     def test_classes_that_would_change_something_are_refused(self, name):
         with pytest.raises(Unsupported, match=f"{name} is about classes of Java"):
             translate({name: "org.acme.Mine"})
         assert name not in translate({name: ""})
+
+
+class TestOrder:
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {},
+            {"acks": "all"},
+            {"acks": "-1", "retries": "3"},
+            {"max.in.flight.requests.per.connection": "5"},
+        ],
+    )
+    def test_what_is_sent_once_more_takes_its_own_place(self, given):
+        assert _keep_order(given) == {"enable.idempotence": True, **given}
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"acks": "1"},
+            {"request.required.acks": "0"},
+            {"retries": "0"},
+            {"message.send.max.retries": "0"},
+            {"max.in.flight.requests.per.connection": "6"},
+            {"max.in.flight": "100"},
+            {"enable.idempotence": "false"},
+        ],
+    )
+    def test_unless_other_properties_forbid_it(self, given):
+        assert _keep_order(given) == given
+
+    def test_kafka_s_client_takes_both(self):
+        for given in ({}, {"acks": "1"}, {"enable.idempotence": "false"}):
+            RecordProducer({"bootstrap.servers": SERVERS, **given})
+
+    @pytest.mark.parametrize(
+        ("code", "text", "said"),
+        [
+            (
+                KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+                "Broker: Cluster authorization failed",
+                "idempotent write on the cluster",
+            ),
+            (
+                KafkaError._FATAL,
+                "Failed to acquire idempotence PID from broker x: Cluster authorization failed",
+                "enable.idempotence=false",
+            ),
+            (
+                KafkaError.TOPIC_AUTHORIZATION_FAILED,
+                "Broker: Topic authorization failed",
+                "which rights a job needs",
+            ),
+        ],
+    )
+    def test_a_right_that_is_missing_is_named(self, code, text, said):
+        error = explain(KafkaError(code, text), SERVERS)
+        assert text in error.message
+        assert said in str(error.hint)
+
+
+class Answers:
+    """What is asked of a consumer by who finds partitions."""
+
+    def __init__(self, settings: dict[str, Any]):
+        self.hear = settings["error_cb"]
+        self.topics: dict[str, Any] | None = {"t": SimpleNamespace(error=None, partitions={0: 0})}
+        """None: nobody answers."""
+        self.says: KafkaError | None = None
+        """What is said of its own accord."""
+
+    def poll(self, timeout: float) -> None:
+        if self.says is not None:
+            self.hear(self.says)
+
+    def list_topics(self, timeout: float) -> Any:
+        if self.topics is None:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT, "away"))
+        return SimpleNamespace(topics=self.topics)
+
+    def offsets_for_times(self, places: list[Any], timeout: float) -> list[Any]:
+        if self.topics is None or any(place.topic not in self.topics for place in places):
+            raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION, "not known here"))
+        ends = {-1: 10, -2: 0}
+        return [TopicPartition(each.topic, each.partition, ends[each.offset]) for each in places]
+
+    def committed(self, places: list[Any], timeout: float) -> list[Any]:
+        known = {0: 7}
+        return [
+            TopicPartition(each.topic, each.partition, known.get(each.partition, -1001))
+            for each in places
+        ]
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[Answers]:
+    """The consumers that are made, of which one knows a topic `t`."""
+    made: list[Answers] = []
+
+    def make(settings: dict[str, Any]) -> Answers:
+        made.append(Answers(settings))
+        return made[-1]
+
+    monkeypatch.setattr(confluent_kafka, "Consumer", make)
+    monkeypatch.setattr(partitions, "_FRESH_S", -1)
+    monkeypatch.setattr(partitions, "_SURE_AFTER_S", 0)
+    return made
+
+
+class TestWhatDoesNotHeal:
+    @pytest.fixture
+    def ask(self, answers: list[Answers]) -> Any:
+        """How far the topic can be read."""
+        enumerator = PartitionEnumerator(Subscription({"bootstrap.servers": SERVERS}, ("t",)))
+        [split] = enumerator.splits()
+        return lambda: enumerator.latest_position(split, 0)
+
+    def test_a_broker_that_is_away_is_waited_for(self, ask, answers):
+        assert ask() == 10
+        known, answers[0].topics = answers[0].topics, None
+        assert [ask() for _ in range(3)] == [10, 10, 10]
+        answers[0].topics = known
+        assert ask() == 10
+
+    def test_a_topic_that_is_gone_is_not(self, ask, answers):
+        assert ask() == 10
+        answers[0].topics = {}
+        assert ask() == 10  # perhaps a broker that does not know yet
+        with pytest.raises(SourceUnavailable, match="partition 0 of topic 't' is gone") as gone:
+            ask()
+        assert "deleted" in str(gone.value.hint)
+
+    def test_nor_is_a_login_that_was_revoked(self, ask, answers):
+        assert ask() == 10
+        answers[0].topics = None
+        answers[0].says = KafkaError(KafkaError._AUTHENTICATION, "Authentication failed")
+        assert ask() == 10
+        with pytest.raises(SourceUnavailable, match="refuses the login: Authentication failed"):
+            ask()
+
+    def test_what_was_said_before_kafka_answered_does_not_count(self, ask, answers):
+        known = answers[0].topics
+        for _ in range(3):
+            answers[0].topics = {}
+            assert ask() in (0, 10)
+            answers[0].topics = known
+            assert ask() == 10
+
+
+class TestGivenOffsets:
+    def starts(self, group: str | None) -> list[int]:
+        given = KafkaOffsetsInitializer.offsets({KafkaTopicPartition("t", 2): 5})
+        names = {} if group is None else {"group.id": group}
+        wanted = tuple(KafkaTopicPartition("t", n) for n in range(3))
+        enumerator = PartitionEnumerator(
+            Subscription({"bootstrap.servers": SERVERS, **names}, partitions=wanted, starting=given)
+        )
+        return [enumerator.initial_position(split) for split in enumerator.splits()]
+
+    @pytest.mark.parametrize(("group", "starts"), [("group", [7, 0, 5]), (None, [0, 0, 5])])
+    def test_others_begin_where_the_group_was(self, answers, monkeypatch, group, starts):
+        """And where it never was, as the strategy says."""
+        three = {"t": SimpleNamespace(error=None, partitions=dict.fromkeys(range(3)))}
+        monkeypatch.setattr(Answers, "list_topics", lambda *_, **__: SimpleNamespace(topics=three))
+        assert self.starts(group) == starts
 
 
 class TestTransactionalIds:

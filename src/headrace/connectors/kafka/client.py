@@ -16,6 +16,7 @@ from headrace.errors import HeadraceError, InvalidArgument, SourceUnavailable, U
 __all__ = [
     "LastError",
     "Properties",
+    "Refused",
     "answer_timeout",
     "ask_patiently",
     "connected_to",
@@ -69,6 +70,9 @@ _STORES = {
     "ssl.truststore.location": "ssl.ca.location, a file in PEM",
     "ssl.truststore.password": "ssl.ca.location, a file in PEM that needs no password",
     "ssl.truststore.type": "ssl.ca.location, a file in PEM",
+    "ssl.keystore.location": "ssl.certificate.location and ssl.key.location, files in PEM",
+    "ssl.keystore.password": "ssl.certificate.location and ssl.key.location, files in PEM, and "
+    "ssl.key.password if the key needs one",
     "ssl.keystore.type": "ssl.certificate.location and ssl.key.location, files in PEM",
     "sasl.login.callback.handler.class": "sasl.oauthbearer.method=oidc and its properties",
 }
@@ -79,6 +83,7 @@ _CLASSES = {
 }
 """What would change records or where they go."""
 _HOST_CHECK = "ssl.endpoint.identification.algorithm"
+_NO_ID = "Failed to acquire idempotence PID"
 _LOGIN = re.compile(r'(username|password)\s*=\s*(?:"([^"]*)"|\'([^\']*)\'|([^\s;]+))')
 
 
@@ -136,6 +141,10 @@ def property_text(key: object, value: object) -> dict[str, str]:
 def answer_timeout(properties: Properties) -> float:
     """How many seconds a broker may take to answer."""
     return float(properties.get(_ANSWER_MS, _ANSWER_AFTER_MS)) / 1000
+
+
+class Refused(SourceUnavailable):
+    """Kafka is there and does not give what was asked for: time alone does not change that."""
 
 
 class LastError:
@@ -203,9 +212,24 @@ def explain(error: Any, servers: str, heard: LastError | None = None) -> Headrac
     if code in (codes._AUTHENTICATION, codes.SASL_AUTHENTICATION_FAILED) or (
         told is not None and "uthenticat" in told
     ):
-        return SourceUnavailable(
+        return Refused(
             f"Kafka at {servers} refuses the login: {told or error.str()}",
             hint="Check sasl.mechanism, sasl.username and sasl.password (or sasl.jaas.config).",
+        )
+    if code == codes.CLUSTER_AUTHORIZATION_FAILED or _NO_ID in error.str():
+        return Refused(
+            f"Kafka at {servers} does not let this client write in order and once: {error.str()}",
+            hint="It needs write on the topic, before Kafka 2.8 also idempotent write on the "
+            "cluster. enable.idempotence=false does without, and may change the order.",
+        )
+    if code in (
+        codes.TOPIC_AUTHORIZATION_FAILED,
+        codes.GROUP_AUTHORIZATION_FAILED,
+        codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ):
+        return Refused(
+            f"Kafka at {servers} does not allow this: {error.str()}",
+            hint="docs/connectors/kafka.md says which rights a job needs.",
         )
     if code in (codes._TRANSPORT, codes._TIMED_OUT, codes._ALL_BROKERS_DOWN, codes._RESOLVE):
         said = told or next(iter(reversed(texts)), error.str())

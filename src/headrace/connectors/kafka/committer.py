@@ -7,6 +7,9 @@ or aborts what is open, can read there whether that checkpoint was committed.
 Who has begun last is written down in Kafka, too: before it looks at what others have left, a driver
 notes its name and then takes all their ids over. So a driver that was asleep meanwhile commits
 nothing any more: neither its tasks can, nor itself.
+
+What is written anew comes behind all that tasks have written by then. A transaction of the same
+task that may have begun before is therefore never committed, but written anew, too.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ from headrace.connectors.kafka.transactions import (
     group_metadata,
     group_settings,
     mark_and_commit,
+    send_at_once,
     with_timeout,
 )
 from headrace.core.crash_points import reach
@@ -49,7 +53,8 @@ __all__ = ["TransactionCommitter"]
 _AT_ONCE = 8
 _PATIENCE_S = 30.0
 _NOTES = "__consumer_offsets"
-"""A topic that every Kafka has which knows groups: stands for the place of a group's note."""
+"""A topic that every Kafka has which knows groups: stands for the place of a group's note. In place
+of the topic that is written to, jobs with one prefix and two topics would not see each other."""
 
 
 class TransactionCommitter(Committer[Prepared]):
@@ -64,6 +69,8 @@ class TransactionCommitter(Committer[Prepared]):
         """Transactional ids that anybody may have used."""
         self._cleared = False
         """Whether nobody can have used them since they were taken over."""
+        self._written_anew: dict[str, int] = {}
+        """By task: the last checkpoint that was written here since the tasks began."""
         self._kept: Path | None = None
 
     def open(self, task: TaskInfo) -> None:
@@ -83,10 +90,10 @@ class TransactionCommitter(Committer[Prepared]):
         self._cleared = True
 
     def commit(self, committables: list[Prepared]) -> None:
-        self._do_all(self._commit, committables)
+        self._do_in_order(self._commit, committables)
 
     def recover(self, committables: list[Prepared]) -> None:
-        self._do_all(self._write_anew, committables)
+        self._do_in_order(self._write_anew, committables)
 
     def abort(self, committables: list[Prepared]) -> None:
         for prepared in committables:
@@ -96,9 +103,22 @@ class TransactionCommitter(Committer[Prepared]):
         if not self._cleared:
             self._take_all_over()
         self._cleared = False  # writers begin
+        self._written_anew.clear()
         if self._kept is not None and self._kept.is_dir():
             for file in self._kept.iterdir():
                 file.unlink(missing_ok=True)
+
+    def _do_in_order(self, do: Callable[[Prepared], None], committables: list[Prepared]) -> None:
+        """What one task has prepared, one after the other; tasks beside each other."""
+        by_task: dict[str, list[Prepared]] = {}
+        for prepared in sorted(committables, key=lambda each: each.checkpoint):
+            by_task.setdefault(prepared.task, []).append(prepared)
+
+        def do_each(those: list[Prepared]) -> None:
+            for prepared in those:
+                do(prepared)
+
+        self._do_all(do_each, list(by_task.values()))
 
     def _do_all(self, do: Callable[[Any], Any], items: list[Any]) -> None:
         if len(items) < 2:
@@ -111,7 +131,8 @@ class TransactionCommitter(Committer[Prepared]):
     # One transaction.
 
     def _commit(self, prepared: Prepared) -> None:
-        if _knock(prepared):
+        in_order = prepared.after >= self._written_anew.get(prepared.task, -1)
+        if _knock(prepared, commit=in_order) and in_order:
             forget_kept(prepared.kept)
         else:
             self._write_anew(prepared)
@@ -122,10 +143,16 @@ class TransactionCommitter(Committer[Prepared]):
         self._require_own()
         if self._offset(prepared.group, prepared.mark).offset < prepared.mark.offset:
             metadata = group_metadata(self._properties, prepared.group)
+            self._written_anew[prepared.task] = prepared.checkpoint
             try:
                 self._write_and_commit(producer, prepared, metadata)
-            except TransactionLost:
-                raise self._superseded() from None
+            except TransactionLost as lost:
+                self._require_own()
+                raise JobFailed(
+                    f"a transaction of {prepared.transactional_id} was ended before it was "
+                    f"committed: {lost}",
+                    hint="Nothing is lost: its records are kept, and written when the job goes on.",
+                ) from None
         forget_kept(prepared.kept)
 
     def _write_and_commit(self, producer: RecordProducer, prepared: Prepared, group: Any) -> None:
@@ -203,15 +230,17 @@ class TransactionCommitter(Committer[Prepared]):
                 self._kept.parent.rmdir()
 
 
-def _knock(prepared: Prepared) -> bool:
-    """Let the task that holds the transaction commit it; False: nobody knows what became of it."""
+def _knock(prepared: Prepared, *, commit: bool) -> bool:
+    """Let the task that holds the transaction commit it or give it up; False: nobody knows what
+    became of it."""
     if prepared.door is None:
         return False
     host, port, key = prepared.door
     try:
         socket.create_connection((host, port), timeout=5).close()
         with Client((host, port), "AF_INET", authkey=key) as line:
-            line.send((prepared.token, True))
+            send_at_once(line)
+            line.send((prepared.token, commit))
             return line.poll(_PATIENCE_S) and bool(line.recv())
     except (OSError, EOFError, AuthenticationError):
         return False

@@ -8,7 +8,7 @@ import os
 import pickle
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from headrace.connectors.durable import sync_folders
 from headrace.connectors.kafka.records import KafkaProducerRecord
@@ -31,7 +31,7 @@ class KeptRecords:
     def __init__(self, path: Path | None):
         self._path = path
         self._file: IO[bytes] | None = None
-        self._records: list[tuple[object, ...]] = []
+        self._records: list[tuple[Any, ...]] = []
         self._pieces: list[bytes] = []
 
     def add(self, records: Iterable[KafkaProducerRecord]) -> None:
@@ -52,6 +52,15 @@ class KeptRecords:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._path.open("wb")
         self._file.write(piece)
+
+    def so_far(self) -> Iterator[KafkaProducerRecord]:
+        """What was added up to now; nothing may be added meanwhile."""
+        if self._file is not None:
+            self._file.flush()
+            assert self._path is not None
+            yield from read_kept(str(self._path))
+        yield from read_kept(b"".join(self._pieces))
+        yield from (KafkaProducerRecord(*each) for each in self._records)
 
     def finish(self) -> str | bytes:
         """Make them durable; the path of the file, or what would be in it."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace.connectors.kafka.client import (
     LastError,
+    Refused,
     answer_timeout,
     ask_patiently,
     connected_to,
@@ -30,6 +31,9 @@ __all__ = ["PartitionEnumerator", "Subscription", "split_of"]
 
 _LOG = logging.getLogger("headrace")
 _BEGINNING, _END = -2, -1
+_SURE_AFTER_S = 5.0
+"""What seems to be gone for good may be back by then: a broker that begins does not know all."""
+_ANSWERS_WITHIN_S = 2.0
 _FRESH_S = 0.005
 """How long what was heard of the partitions' ends counts, so that one question serves all."""
 Partition = tuple[str, int]
@@ -98,6 +102,8 @@ class PartitionEnumerator(SplitEnumerator):
         self._restored = False
         self._away = False
         """Whether nobody answered when it asked last."""
+        self._refused_at: float | None = None
+        """Since Kafka answered last: when it first said what waiting does not change."""
 
     # What there is.
 
@@ -211,18 +217,43 @@ class PartitionEnumerator(SplitEnumerator):
         except SourceUnavailable as error:
             self._wait(error)
             return
-        self._away = False
+        self._away, self._refused_at = False, None
+        self._heard.texts.clear()
         self._ends = {id: ends[place] for id, place in places.items()}
         self._ends_at = time.monotonic()
 
     def _wait(self, error: SourceUnavailable) -> None:
-        """Kafka is away: what is known goes on counting."""
+        """Kafka is away: what is known goes on counting. What does not heal is raised."""
+        refused = error if isinstance(error, Refused) else self._find_refusal()
+        if refused is not None and self._refused_at is None:
+            self._refused_at = time.monotonic()
+            self._heard.texts.clear()  # it has to be said once more
+        elif refused is not None and time.monotonic() - (self._refused_at or 0) > _SURE_AFTER_S:
+            raise refused
         if not self._away:
             _LOG.warning("%s; waiting for it", error.message)
         self._away = True
         self._ends_at = time.monotonic()
         if self._discovered_at is not None:
             self._discovered_at = time.monotonic()
+
+    def _find_refusal(self) -> Refused | None:
+        """What keeps partitions from being read though Kafka answers."""
+        patience = min(_ANSWERS_WITHIN_S, answer_timeout(self._of.properties))
+        try:
+            with connected_to(self._of.servers, self._heard):
+                topics = self._consumer().list_topics(timeout=patience).topics
+        except SourceUnavailable as error:
+            return error if isinstance(error, Refused) else None
+        for split in self._splits.values():
+            topic, number = split.info["topic"], split.info["partition"]
+            if topic not in topics or number not in topics[topic].partitions:
+                return Refused(
+                    f"partition {number} of topic {topic!r} is gone from Kafka at "
+                    f"{self._of.servers}",
+                    hint="Was the topic deleted, or the right to read it taken away?",
+                )
+        return None
 
     def _resolve(
         self, partitions: list[Partition], by: KafkaOffsetsInitializer, what: str
@@ -240,6 +271,9 @@ class PartitionEnumerator(SplitEnumerator):
                 found = self._committed(partitions)
             case _:
                 found = {each: by.at[each] for each in partitions if each in by.at}
+                others = [each for each in partitions if each not in found]
+                if others and self._of.group is not None:
+                    found |= self._committed(others)
         missing = [each for each in partitions if each not in found]
         if missing and by.reset is KafkaOffsetResetStrategy.NONE:
             topic, number = missing[0]

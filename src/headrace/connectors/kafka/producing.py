@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -48,7 +48,7 @@ class RecordProducer:
         settings: dict[str, Any] = {
             "linger.ms": _LINGER_MS,
             "partitioner": "murmur2_random",  # as Kafka's Java client chooses
-            **translate(properties),
+            **_keep_order(translate(properties)),
             "delivery.report.only.error": True,
             "on_delivery": self._note,
             "error_cb": self._heard,
@@ -68,6 +68,8 @@ class RecordProducer:
                 found = self.client.list_topics(topic, timeout=self._patience).topics[topic]
             if found.error is None:
                 return len(found.partitions)
+            if found.error.code() == kafka().KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                raise explain(found.error, self.servers, self._heard)
             if time.monotonic() > deadline:
                 raise InvalidArgument(
                     f"Kafka at {self.servers} has no topic {topic!r}", hint="Create it first."
@@ -153,6 +155,23 @@ class RecordProducer:
                     said = f": {self._heard.texts[-1]}" if self._heard.texts else ""
                     _LOG.warning("waiting for Kafka at %s to take records%s", self.servers, said)
             self._check()
+
+
+def _keep_order(given: dict[str, Any]) -> dict[str, Any]:
+    """Properties of a producer that sends what was lost on the way once more in the same place, and
+    not twice; unless others forbid it, as in Kafka's Java client."""
+
+    allowed: dict[str, Callable[[str], bool]] = {
+        "acks": lambda value: value in ("all", "-1"),
+        "retries": lambda value: value != "0",
+        "max.in.flight.requests.per.connection": lambda value: value in ("1", "2", "3", "4", "5"),
+    }
+    allowed["request.required.acks"] = allowed["acks"]
+    allowed["message.send.max.retries"] = allowed["retries"]
+    allowed["max.in.flight"] = allowed["max.in.flight.requests.per.connection"]
+    if all(allows(str(given[name])) for name, allows in allowed.items() if name in given):
+        return {"enable.idempotence": True, **given}
+    return given
 
 
 def _options(record: KafkaProducerRecord) -> dict[str, Any]:

@@ -3,6 +3,11 @@
 A transaction can only be ended by the producer that has begun it. So whoever has prepared one waits
 behind a door of its process; the committer beside the driver knocks when the checkpoint is
 complete. If nobody opens, it writes what was kept (see `headrace.connectors.kafka.committer`).
+
+The order of the log is that in which records were produced, not that of commits. So a task with
+records that are only kept begins no transaction until it has heard that they are committed; and it
+tells of each transaction what it had heard when that began, for the committer ends none with a
+commit that began too early.
 """
 
 from __future__ import annotations
@@ -13,10 +18,11 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
+from itertools import islice
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Listener, answer_challenge, deliver_challenge
 from typing import Any
@@ -24,17 +30,25 @@ from typing import Any
 from headrace.connectors.kafka.client import Properties, connected_to, kafka, translate
 from headrace.connectors.kafka.kept_records import KeptRecords, kept_of
 from headrace.connectors.kafka.producing import RecordProducer, TransactionLost
-from headrace.connectors.kafka.records import KafkaRecordSerializationSchema
+from headrace.connectors.kafka.records import KafkaProducerRecord, KafkaRecordSerializationSchema
 from headrace.core.crash_points import reach
 from headrace.core.operator import TaskInfo
 from headrace.core.sink import SinkWriter
 from headrace.core.user_code import RecordFailure, apply_all
 
-__all__ = ["MEMBERS", "Prepared", "TransactionWriter", "Transactions", "mark_and_commit"]
+__all__ = [
+    "MEMBERS",
+    "Prepared",
+    "TransactionWriter",
+    "Transactions",
+    "mark_and_commit",
+    "send_at_once",
+]
 
 MEMBERS = 3
 """Transactions of one task at a time: one that is written, one that waits for its checkpoint, and
 one more. Whoever needs a fourth only keeps its records."""
+_AT_ONCE = 4096
 _HERE = "127.0.0.1"
 _TIMEOUT = "transaction.timeout.ms"
 _LONGEST_MS = "900000"
@@ -55,6 +69,13 @@ class Prepared:
     door: tuple[str, int, bytes] | None = None
     """Where the open transaction waits; None: there is none."""
     token: str = ""
+    after: int = -1
+    """Everything up to this checkpoint was committed before the open transaction began."""
+
+    @property
+    def task(self) -> str:
+        """Whose records come one after the other."""
+        return self.transactional_id.rpartition("-")[0]
 
     @property
     def mark(self) -> Any:
@@ -89,6 +110,7 @@ class _Door:
 
     def _serve(self, connection: Any) -> None:
         with suppress(EOFError, OSError, AuthenticationError), connection:
+            send_at_once(connection)
             deliver_challenge(connection, self._key)
             answer_challenge(connection, self._key)
             while True:
@@ -100,6 +122,12 @@ class _Door:
                         end(commit)
                         done = True
                 connection.send(done)
+
+
+def send_at_once(connection: Any) -> None:
+    """Else a word that follows another of one's own waits 40 ms for that to be acknowledged."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as line:
+        line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 _DOORS: list[_Door] = []
@@ -172,6 +200,8 @@ class _Member:
     def __init__(self, properties: Properties, transactional_id: str, group: str):
         self.transactional_id = transactional_id
         self.group = group
+        self.after = -1
+        """The last checkpoint that was known to be committed when its transaction began."""
         self.metadata = group_metadata(properties, group)
         self.producer = RecordProducer(with_timeout(properties), transactional_id)
         with connected_to(self.producer.servers):
@@ -190,26 +220,44 @@ class Transactions:
         """Of members that are not there."""
         self._known = -1
         """The last checkpoint up to which no other process can have had these ids."""
+        self._committed = task.batch_id - 1
+        """Up to here everything is committed: who makes this is the first to write since then."""
+        self._begun = -1
+        """The checkpoint of the last transaction."""
+        self._written_anew = -1
+        """The last checkpoint that the committer has to write."""
         self._lock = threading.Lock()
 
     def note(self, checkpoint: int) -> None:
-        """The task was here when that checkpoint was taken."""
-        self._known = max(self._known, checkpoint)
+        """The task was here when that checkpoint was taken; all up to it is committed."""
+        with self._lock:
+            self._known = max(self._known, checkpoint)
+            self._committed = max(self._committed, checkpoint)
+
+    def keep(self, checkpoint: int) -> None:
+        """The records of that checkpoint are only kept."""
+        with self._lock:
+            self._written_anew = max(self._written_anew, checkpoint)
 
     def begin(self, checkpoint: int) -> _Member | None:
-        """A producer with a new transaction; None if all wait for their checkpoints."""
+        """A producer with a new transaction; None if all wait for their checkpoints, or if records
+        of an earlier one are still to be written."""
         with self._lock:
             if checkpoint > self._known + 1:
                 # Another process may have been this task meanwhile, and these count no more.
                 while self._free:
                     self._drop(self._free.pop())
-            self.note(checkpoint)
+            self._known = max(self._known, checkpoint)
+            if self._written_anew > self._committed:
+                return None
             if self._free:
                 member = self._free.pop()
             elif self._numbers:
                 member = self._make(self._numbers.pop(0))
             else:
                 return None
+            member.after = self._committed
+            self._begun = checkpoint
         member.producer.client.begin_transaction()
         return member
 
@@ -226,12 +274,14 @@ class Transactions:
         return f"{self._prefix}-{MEMBERS}"
 
     def release(self, member: _Member, *, usable: bool) -> None:
-        """Its transaction has ended, or is lost."""
+        """Its transaction has ended; or it is lost, and has to be written anew as those that have
+        begun since."""
         with self._lock:
             if usable:
                 self._free.append(member)
             else:
                 self._drop(member)
+                self._written_anew = max(self._written_anew, self._begun)
 
     def _drop(self, member: _Member) -> None:
         self._numbers.append(int(member.transactional_id.rpartition("-")[2]))
@@ -263,18 +313,28 @@ class TransactionWriter(SinkWriter[Any]):
         records = self._to_records(values, timestamps)
         if not records:
             return
-        if self._topic is None:
-            self._topic = records[0].topic
-            self._member = self._transactions.begin(self._checkpoint)
         assert self._kept is not None
+        if self._member is None:
+            self._member = self._transactions.begin(self._checkpoint)
+            if self._member is not None and self._topic is not None:
+                self._send_kept(self._kept.so_far())
+        self._topic = self._topic or records[0].topic
         self._kept.add(records)
-        if self._member is not None and not self._lost:
-            try:
-                apply_all(self._member.producer.send, records, "write")
-            except RecordFailure as failure:
-                if not isinstance(failure.error, TransactionLost):
-                    raise
-                self._lost = True  # what is kept is enough
+        self._send(records)
+
+    def _send_kept(self, records: Iterator[KafkaProducerRecord]) -> None:
+        while some := list(islice(records, _AT_ONCE)):
+            self._send(some)
+
+    def _send(self, records: list[KafkaProducerRecord]) -> None:
+        if self._member is None or self._lost:
+            return
+        try:
+            apply_all(self._member.producer.send, records, "write")
+        except RecordFailure as failure:
+            if not isinstance(failure.error, TransactionLost):
+                raise
+            self._lost = True  # what is kept is enough
 
     def prepare_commit(self) -> list[Any]:
         if self._topic is None or self._kept is None:
@@ -289,6 +349,7 @@ class TransactionWriter(SinkWriter[Any]):
         if member is None or self._lost:
             if member is not None:
                 self._transactions.release(member, usable=False)
+            self._transactions.keep(self._checkpoint)
             id = self._transactions.spare_id
             return [
                 Prepared(id, self._transactions.group_of(id), self._topic, self._checkpoint, kept)
@@ -302,6 +363,7 @@ class TransactionWriter(SinkWriter[Any]):
             kept,
             door.address,
             token,
+            member.after,
         )
         door.wait(token, lambda commit: self._end(member, prepared, commit))
         return [prepared]
@@ -313,9 +375,9 @@ class TransactionWriter(SinkWriter[Any]):
                 reach("kafka-commit.before", prepared.checkpoint)
                 mark_and_commit(member.producer, prepared, member.metadata)
                 reach("kafka-commit.after", prepared.checkpoint)
+                usable = True
             else:
-                member.producer.client.abort_transaction()
-            usable = True
+                member.producer.client.abort_transaction()  # the committer takes the id over
         finally:
             self._transactions.release(member, usable=usable)
 
