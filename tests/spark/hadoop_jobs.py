@@ -179,7 +179,7 @@ def main() -> None:
         # Attempts count up, and of a run's only the last one stays.
         attempts = (folder / name / "elsewhere").glob("*/job-1/run-*/attempts")
         result["attempts"] = sum(
-            max(int(file.name) for file in run.glob("[0-9]*")) for run in attempts
+            max(int(file.name) for file in run.iterdir() if file.name.isdigit()) for run in attempts
         )
         (folder / f"{name}.json").write_text(json.dumps(result))
 

@@ -127,7 +127,7 @@ def flowed(folder: Path) -> bool:
     """Whether the last attempt of the job's last run was in real time."""
     runs = folder.glob("checkpoints/job-1/run-*")
     last = max(runs, key=lambda run: int(run.name.removeprefix("run-")))
-    attempt = max(int(each.name) for each in last.glob("attempts/*"))
+    attempt = max(int(each.name.partition("-")[0]) for each in last.glob("attempts/*"))
     return (last / "spark" / str(attempt)).exists()
 
 

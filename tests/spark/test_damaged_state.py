@@ -117,7 +117,7 @@ NEWEST = f"state/1-1-0-{KILLED_AT}"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("pattern", ["../job.json", "plan.json", "journal/settled", LAST, NEWEST])
+@pytest.mark.parametrize("pattern", ["../job.json", "plan.json", LAST, NEWEST])
 def test_refused(job: KilledJob, pattern: str, damage: str) -> None:
     file = job.run / pattern
     DAMAGES[damage](file)
@@ -127,6 +127,14 @@ def test_refused(job: KilledJob, pattern: str, damage: str) -> None:
     assert file.name in text or f"the last checkpoint is {KILLED_AT - 1}" in text
     assert caught.value.hint
     assert str(job.folder) in text
+
+
+@pytest.mark.slow
+def test_a_journal_that_does_not_say_what_is_committed(job: KilledJob) -> None:
+    job.file("journal/settled-*").unlink()
+    with pytest.raises(CorruptState, match="settled is missing") as caught:
+        job.go_on()
+    assert str(job.folder) in str(caught.value)
 
 
 @pytest.mark.slow

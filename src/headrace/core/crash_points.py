@@ -37,6 +37,9 @@ STEPS = (
     "cleanup.after",
 )
 
+TAKEOVER_STEPS = ("attempt.claimed", "attempt.decided", "attempt.recovers", "attempt.recovered")
+"""Of a driver that goes on where another may still be alive; numbered by attempts."""
+
 KAFKA_STEPS = (
     "kafka-commit.before",
     "kafka-commit.after",

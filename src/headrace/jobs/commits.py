@@ -14,6 +14,8 @@ from headrace.errors import IncompatibleState
 from headrace.jobs.journal import CommitJournal, Committables
 from headrace.operators.sinks import WriteOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
+from headrace.runtime.flow.checkpoint import CheckpointId
+from headrace.runtime.flow.master import Superseded
 
 _LOG = logging.getLogger("headrace")
 
@@ -50,47 +52,59 @@ class SinkCommits:
         for uid, take in (hand_over or {}).items():
             self._committers[uid] = _Delivery(take)
 
-    def recover(self, last_committed: int | None, journal: CommitJournal | None = None) -> None:
-        """Finish what an earlier attempt left: commit what was checkpointed, abort the rest."""
+    def recover(
+        self, last: CheckpointId | None, attempt: int = 0, journal: CommitJournal | None = None,
+        *, is_current: Callable[[], bool] = lambda: True,
+    ) -> None:  # fmt: skip
+        """Finish what an earlier attempt left: commit what was checkpointed, abort the rest.
+
+        `last`: the checkpoint that this `attempt` goes on from; both in the run whose `journal` it
+        is. `is_current`: whether no other attempt has begun since.
+        """
         own = journal is None
         journal = journal or self._journal
         required = own and self._of_sinks
-        journal.recall(last_committed, required=required, may_repeat=self._may_repeat)
-        for number in journal.pending():
-            if last_committed is not None and number <= last_committed:
-                self._require_committers(number, journal)
-                reach("sink-commit.before", number)
-                for committer, prepared in self._left_by(journal, number):
+        journal.recall(last, attempt, required=required, may_repeat=self._may_repeat)
+        reach("attempt.recovers", attempt)
+        for entry in journal.pending():
+            if journal.counts(entry):
+                self._require_committers(entry, journal)
+                reach("sink-commit.before", entry.number)
+                for committer, prepared in self._left_by(journal, entry):
                     committer.recover(prepared)
-                reach("sink-commit.after", number)
-                journal.settle(number)
+                reach("sink-commit.after", entry.number)
+                journal.settle(entry)
             else:
-                for committer, prepared in self._left_by(journal, number):
+                for committer, prepared in self._left_by(journal, entry):
                     committer.abort(prepared)
-                journal.discard(number)
-        if own:
-            for committer in self._committers.values():
-                committer.recovered()
-        if own and self._of_sinks:
+                journal.discard(entry)
+        if not own:
+            return
+        if self._of_sinks:
             journal.begin()
+        if not is_current():  # what is not committed by now may be another's, at work
+            raise Superseded
+        for committer in self._committers.values():
+            committer.recovered()
+        reach("attempt.recovered", attempt)
 
     def _left_by(
-        self, journal: CommitJournal, number: int
+        self, journal: CommitJournal, entry: CheckpointId
     ) -> Iterator[tuple[Committer[Any], list[Any]]]:
         """What a checkpoint left to be committed, and who commits it."""
-        for uid, prepared in journal.prepared(number).items():
+        for uid, prepared in journal.prepared(entry).items():
             if prepared and uid in self._committers:
                 yield self._committers[uid], prepared
 
-    def _require_committers(self, number: int, journal: CommitJournal) -> None:
+    def _require_committers(self, entry: CheckpointId, journal: CommitJournal) -> None:
         """Refuse to leave output uncommitted that is checkpointed, unless it may be lost."""
-        left = journal.prepared(number)
+        left = journal.prepared(entry)
         lost = [uid for uid, prepared in left.items() if prepared and uid not in self._committers]
         if not lost:
             return
         what = (
-            f"checkpoint {number} left prepared output of {', '.join(map(repr, lost))} (uid), "
-            "and the job has no sink of that uid that could commit it"
+            f"checkpoint {entry.number} left prepared output of {', '.join(map(repr, lost))} "
+            "(uid), and the job has no sink of that uid that could commit it"
         )
         if not self._may_lose:
             raise IncompatibleState(
@@ -111,14 +125,14 @@ class SinkCommits:
 
     def commit_upto(self, last_committed: int) -> None:
         """Commit the output of all checkpoints up to one that is complete."""
-        for number in self._journal.pending():
-            if number > last_committed:
+        for entry in self._journal.pending():
+            if entry.number > last_committed:
                 return
-            reach("sink-commit.before", number)
-            for committer, prepared in self._left_by(self._journal, number):
+            reach("sink-commit.before", entry.number)
+            for committer, prepared in self._left_by(self._journal, entry):
                 committer.commit(prepared)
-            reach("sink-commit.after", number)
-            self._journal.settle(number)
+            reach("sink-commit.after", entry.number)
+            self._journal.settle(entry)
 
     def tick(self, *, final: bool = False) -> None:
         """Let sinks do what is due with what is committed."""

@@ -22,16 +22,18 @@ from headrace.jobs.restart import RestartStrategy
 from headrace.jobs.results import JobResults
 from headrace.plan.physical import PhysicalPlan
 from headrace.runtime.driver_items import DriverItem
+from headrace.runtime.flow import checkpoint as flow
 from headrace.runtime.flow.master import Superseded
 from headrace.runtime.flow.messages import TaskFigures
 from headrace.runtime.flow.task import TASK
 from headrace.spark.failures import from_spark
 from headrace.spark.file_store import FileStore, file_store
 from headrace.spark.flow.attempt import REAL_TIME, Attempt, Job, StreamSettings
+from headrace.spark.flow.checkpoint_files import begin_attempt, end_run
 from headrace.spark.flow.rounds import RoundRun
 from headrace.spark.flow.run import FlowRun
 from headrace.spark.job_folder import JobFolder
-from headrace.spark.savepoints.checkpoint import Checkpoint, last_committed
+from headrace.spark.savepoints.checkpoint import Checkpoint
 from headrace.spark.savepoints.opening import (
     Start,
     deal_out_on_resume,
@@ -114,20 +116,17 @@ class StreamJob:
     def recover_earlier_runs(self) -> None:
         """Commit what runs before this one had checkpointed and not committed."""
         for run in self._folder.earlier_runs():
+            number, last = end_run(run, self._folder.claims(run))
             journal = CommitJournal(run.child("journal"))
-            self._results.commits.recover(last_committed(run), journal)
+            self._results.commits.recover(last, number, journal)
 
     def _new_attempt(self) -> Attempt:
-        self._check_not_superseded()
-        last = last_committed(self._folder.run)
-        if last is None and self._attempt is not None and self._results.gave_records:
-            raise self._would_repeat()
-        self._results.commits.recover(last)
+        number, last = self._take_over()
         if last is not None and is_dealt_out_on_resume(self._folder):
             self._begin_anew()
-            last = None
+            number, last = self._take_over()
         if last is not None:
-            self._records.checkpoints.restored(last, self._folder.run.uri)
+            self._records.checkpoints.restored(last.number, self._folder.run.uri)
         opened = self._opened
         job = Job(
             self._spark,
@@ -139,16 +138,30 @@ class StreamJob:
             opened.start,
         )
         kind = FlowRun if self._settings.mode == REAL_TIME else RoundRun
-        return kind(job, self._attempt)
+        return kind(job, number, last)
 
-    def _check_not_superseded(self) -> None:
-        """Before anything is recovered: what others have prepared meanwhile would be taken for what
-        this start left behind."""
-        before = self._attempt
-        if before is None or before.store.uri != self._folder.run.uri:
-            return
-        if not before.files.is_current():
-            raise Superseded
+    def _take_over(self) -> tuple[int, flow.Checkpoint | None]:
+        """Begin another attempt, and finish what those before it left: its number, and the
+        checkpoint it goes on from.
+
+        In this order: whoever has not heard of it yet may still complete a checkpoint before that
+        is chosen, and none afterwards.
+        """
+        folder, run = self._folder, self._folder.run
+        number, last = begin_attempt(run, folder.claims(run), fall_back=self._settings.fall_back)
+        if last is None and self._attempt is not None and self._results.gave_records:
+            raise self._would_repeat()
+        try:
+            self._results.commits.recover(
+                None if last is None else last.id,
+                number,
+                is_current=lambda: folder.is_current(run),
+            )
+        except Exception:
+            if not folder.is_current(run):  # what it was looking for another may have cleared away
+                raise Superseded from None
+            raise
+        return number, last
 
     def _would_repeat(self) -> Unsupported:
         failures = self._records.exceptions.entries()
@@ -164,7 +177,6 @@ class StreamJob:
         """Go on in a new run: state that all subtasks must see is dealt out when one starts."""
         self._opened = self._reopen()
         self._results.begin_anew(self._opened.plan, CommitJournal(self._folder.journal))
-        self._results.commits.recover(None)
         self._records.figures.clear()
         self._cleaned_up = False
 
@@ -175,6 +187,7 @@ class StreamJob:
             raise from_spark(error) from None
         self._begun.set()
         if self._stopped.is_set():
+            attempt.leave()
             return
         with self._records.checkpoints.of_attempt():
             attempt.run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import uuid
 from abc import ABC, abstractmethod
@@ -10,12 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JError, Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from headrace.spark.jvm_bytes import read_bytes, write_bytes
 
 _TRIES = 3
+_UNFINISHED = re.compile(r"\.(.+)\.[0-9a-f]{8}")
 
 
 class NewFile(ABC):
@@ -31,6 +33,16 @@ class NewFile(ABC):
     @abstractmethod
     def discard(self) -> None:
         """Remove what is left of it if it was not finished."""
+
+
+def _unfinished(name: str) -> str:
+    return f".{name}.{uuid.uuid4().hex[:8]}"
+
+
+def finished_name(name: str) -> str | None:
+    """What a file was to be called that nobody has finished; None if it is no such file."""
+    found = _UNFINISHED.fullmatch(name)
+    return None if found is None else found[1]
 
 
 class FileStore(ABC):
@@ -62,13 +74,6 @@ class FileStore(ABC):
             file.finish()
         finally:
             file.discard()
-
-    @abstractmethod
-    def claim(self, name: str) -> bool:
-        """Make an empty file; False if it is there already.
-
-        Of several who try at the same time one succeeds, if the file system can tell them apart.
-        """
 
     @abstractmethod
     def exists(self, name: str = "") -> bool: ...
@@ -107,16 +112,6 @@ class LocalStore(FileStore):
     def begin(self, name: str) -> NewFile:
         return _LocalFile(self.path / name)
 
-    def claim(self, name: str) -> bool:
-        target = self.path / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            target.open("xb").close()
-        except FileExistsError:
-            return False
-        _sync_folder(target.parent)
-        return True
-
     def exists(self, name: str = "") -> bool:
         return (self.path / name).exists()
 
@@ -150,7 +145,7 @@ class _LocalFile(NewFile):
     def __init__(self, target: Path):
         self._target = target
         target.parent.mkdir(parents=True, exist_ok=True)
-        self._unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
+        self._unfinished = target.with_name(_unfinished(target.name))
         self._file = self._unfinished.open("wb")
 
     def add(self, piece: bytes) -> None:
@@ -219,16 +214,6 @@ class HadoopStore(FileStore):
     def begin(self, name: str) -> NewFile:
         return _HadoopFile(self._spark, self._files(), self._path(name))
 
-    def claim(self, name: str) -> bool:
-        path, files = self._path(name), self._files()
-        try:
-            files.create(path, False).close()
-        except Py4JJavaError:
-            if files.exists(path):
-                return False
-            raise
-        return True
-
     def exists(self, name: str = "") -> bool:
         return bool(self._files().exists(self._path(name)))
 
@@ -255,7 +240,7 @@ class _HadoopFile(NewFile):
         self._spark, self._files, self._target = spark, files, target
         jvm: Any = spark._jvm
         self._hadoop = jvm.org.apache.hadoop.fs
-        name = f".{target.getName()}.{uuid.uuid4().hex[:8]}"
+        name = _unfinished(target.getName())
         self._unfinished = self._hadoop.Path(target.getParent(), name)
         self._stream = files.create(self._unfinished, True)
         self._finished = False

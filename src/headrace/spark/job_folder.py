@@ -25,6 +25,7 @@ from headrace.operators.sinks import WriteOperator
 from headrace.plan.physical import PhysicalPlan, Vertex
 from headrace.spark.checked_json import dumped, loaded
 from headrace.spark.file_store import FileStore, LocalStore, file_store
+from headrace.spark.flow.checkpoint_files import Claims
 from headrace.spark.savepoints.checkpoint import PLAN, last_committed
 
 _NOTE = "job.json"
@@ -52,6 +53,7 @@ class JobFolder:
         self.store = store
         self.lasting = lasting
         self._note = read_job_note(store)
+        self._claims: dict[str, Claims] = {}
         self.notes = Path(tempfile.mkdtemp(prefix="headrace-"))
         """A local folder for what only this process and those beside it need."""
 
@@ -88,6 +90,14 @@ class JobFolder:
         """Whether a run is still the folder's current one, whoever has begun one since."""
         note = read_job_note(self.store)
         return note is not None and self.run_store(note.run).uri == run.uri
+
+    def claims(self, run: FileStore) -> Claims:
+        """The numbers that this driver takes in a run."""
+        return self._claims.setdefault(run.uri, Claims(run))
+
+    def is_current(self, run: FileStore) -> bool:
+        """Whether nobody else has begun with the job since this driver has, in that run."""
+        return self.is_in(run) and self.claims(run).is_last()
 
     def begin(self, note: RunNote) -> None:
         """Say which run is the current one from now on."""

@@ -10,7 +10,13 @@ import sys
 from pathlib import Path
 
 from headrace.core import crash_points
-from headrace.core.crash_points import CDC_STEPS, KAFKA_STEPS, RABBITMQ_STEPS, STEPS
+from headrace.core.crash_points import (
+    CDC_STEPS,
+    KAFKA_STEPS,
+    RABBITMQ_STEPS,
+    STEPS,
+    TAKEOVER_STEPS,
+)
 
 _DIES = "from headrace.core.crash_points import reach; reach('journal.after', 3); print('alive')"
 
@@ -21,7 +27,7 @@ def test_each_step_is_reached_somewhere(repository: Path) -> None:
         for file in (repository / "src").rglob("*.py")
         for step in re.findall(r"""\breach\(\s*["']([a-z.-]+)["']""", file.read_text("utf-8"))
     }
-    assert reached == {*STEPS, *KAFKA_STEPS, *CDC_STEPS, *RABBITMQ_STEPS}
+    assert reached == {*STEPS, *TAKEOVER_STEPS, *KAFKA_STEPS, *CDC_STEPS, *RABBITMQ_STEPS}
 
 
 def test_without_the_variable_nothing_happens() -> None:

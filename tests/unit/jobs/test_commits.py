@@ -13,6 +13,7 @@ from headrace.errors import CorruptState, IncompatibleState
 from headrace.jobs.commits import SinkCommits
 from headrace.jobs.journal import CommitJournal
 from headrace.plan.planner import plan
+from headrace.runtime.flow.checkpoint import CheckpointId
 from headrace.spark.file_store import LocalStore
 
 CALLS: list[tuple[str, list[Any]]] = []
@@ -52,7 +53,7 @@ def commits(folder: Path, uid: str = "sink", *, may_lose: bool = False) -> SinkC
 
 def two_batches(folder: Path) -> SinkCommits:
     made = commits(folder)
-    made.recover(None)
+    made.recover(None, 1)
     for batch in (0, 1):
         made.note(batch, {"sink": [batch]})
     return made
@@ -68,9 +69,9 @@ def test_what_is_checkpointed_is_committed(tmp_path: Path) -> None:
 
 def test_a_restart_commits_or_aborts(tmp_path: Path) -> None:
     two_batches(tmp_path)
-    commits(tmp_path).recover(0)
+    commits(tmp_path).recover(CheckpointId(0, 1), 2)
     assert CALLS == [("recover", [0]), ("abort", [1])]
-    commits(tmp_path).recover(0)
+    commits(tmp_path).recover(CheckpointId(0, 1), 2)
     assert len(CALLS) == 2
 
 
@@ -78,10 +79,11 @@ def test_output_of_a_sink_that_is_gone_is_not_dropped(tmp_path: Path) -> None:
     two_batches(tmp_path / "before")
     changed = commits(tmp_path / "now", "another sink")
     with pytest.raises(IncompatibleState, match="checkpoint 0 left prepared output of 'sink'"):
-        changed.recover(0, CommitJournal(LocalStore(tmp_path / "before")))
+        changed.recover(CheckpointId(0, 1), 2, CommitJournal(LocalStore(tmp_path / "before")))
     assert CALLS == []
     # Whoever brings the sink back finds everything.
-    commits(tmp_path / "again").recover(1, CommitJournal(LocalStore(tmp_path / "before")))
+    before = CommitJournal(LocalStore(tmp_path / "before"))
+    commits(tmp_path / "again").recover(CheckpointId(1, 1), 2, before)
     assert CALLS == [("recover", [0]), ("recover", [1])]
 
 
@@ -90,7 +92,7 @@ def test_output_of_a_sink_that_is_gone_may_be_dropped(
 ) -> None:
     two_batches(tmp_path / "before")
     changed = commits(tmp_path / "now", "another sink", may_lose=True)
-    changed.recover(0, CommitJournal(LocalStore(tmp_path / "before")))
+    changed.recover(CheckpointId(0, 1), 2, CommitJournal(LocalStore(tmp_path / "before")))
     assert "stays uncommitted" in caplog.text
     assert CALLS == []
 
@@ -99,10 +101,10 @@ def test_a_lost_journal(tmp_path: Path) -> None:
     two_batches(tmp_path).commit_upto(1)
     LocalStore(tmp_path).delete()
     with pytest.raises(CorruptState, match="settled is missing"):
-        commits(tmp_path).recover(1)
+        commits(tmp_path).recover(CheckpointId(1, 1), 2)
 
 
 def test_a_checkpoint_whose_output_is_committed_must_be_there(tmp_path: Path) -> None:
     two_batches(tmp_path).commit_upto(1)
     with pytest.raises(CorruptState, match="output of checkpoint 1 is committed, but the last"):
-        commits(tmp_path).recover(0)
+        commits(tmp_path).recover(CheckpointId(0, 1), 2)

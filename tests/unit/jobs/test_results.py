@@ -10,6 +10,7 @@ from headrace.jobs.journal import CommitJournal
 from headrace.jobs.results import JobResults
 from headrace.plan.planner import plan
 from headrace.runtime.driver_items import COUNTS, LOAD
+from headrace.runtime.flow.checkpoint import CheckpointId
 from headrace.runtime.flow.load import Spent
 from headrace.spark.file_store import LocalStore
 
@@ -45,13 +46,13 @@ def test_a_batch_that_runs_again_is_printed_once() -> None:
     program.results.commits.recover(None)  # its commit failed: the job starts again
     program.runs(0, "A")
     program.results.commits.commit_upto(0)
-    program.results.commits.recover(0)
+    program.results.commits.recover(CheckpointId(0, 0))
     assert program.printed == ["A"]
 
 
 def test_a_program_that_died_prints_what_it_had_still_to_print(tmp_path: Path) -> None:
     before = Program(tmp_path)
-    before.results.commits.recover(None)
+    before.results.commits.recover(None, 1)
     before.runs(0, "a")
     before.results.commits.commit_upto(0)
     before.runs(1)
@@ -59,7 +60,7 @@ def test_a_program_that_died_prints_what_it_had_still_to_print(tmp_path: Path) -
     before.runs(2, "c")
     before.runs(3, "d")
     after = Program(tmp_path)
-    after.results.commits.recover(2)
+    after.results.commits.recover(CheckpointId(2, 1), 2)
     assert after.printed == ["c"]
     assert LocalStore(tmp_path).names() == []
 

@@ -49,9 +49,3 @@ def test_sizes_are_those_of_files_alone(store):
     assert store.sizes("") == {"a": 3}
     assert store.sizes("below") == {"b": 0}
     assert store.sizes("a") == {}
-
-
-def test_a_claim_is_granted_once(store):
-    assert store.claim("claims/1")
-    assert not store.claim("claims/1")
-    assert store.claim("claims/2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,8 +15,14 @@ from headrace.plan.physical import PhysicalPlan
 from headrace.plan.planner import plan
 from headrace.runtime.flow.checkpoint import Checkpoint
 from headrace.spark.file_store import LocalStore
-from headrace.spark.flow.checkpoint_files import CheckpointFiles, begin_attempt
+from headrace.spark.flow.checkpoint_files import (
+    CheckpointFiles,
+    begin_attempt,
+    last_checkpoint,
+)
 from headrace.spark.job_folder import JobFolder, RunNote, shape_of
+from headrace.spark.savepoints import opening
+from headrace.spark.savepoints.opening import Start, open_run, remove_earlier_runs
 
 
 def a_plan(*, parallelism: int = 2, name: str = "count") -> PhysicalPlan:
@@ -115,3 +122,51 @@ def test_a_temporary_folder_goes_with_its_job(tmp_path: Path) -> None:
     folder.leave()
     assert not (tmp_path / "job").exists()
     assert not folder.notes.exists()
+
+
+def opened(folder: JobFolder, shape: PhysicalPlan) -> Start:
+    return open_run(None, folder, shape, {"id": "job", "name": "job"})  # type: ignore[arg-type]
+
+
+def test_whoever_changes_the_shape_takes_the_run_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The elder may still be at work: its state goes on in another run, and it does not."""
+    elder = folder_at(tmp_path)
+    opened(elder, a_plan())
+    run = elder.run
+    number, _ = begin_attempt(run, elder.claims(run))
+    files = CheckpointFiles(run, number, 1, lambda: elder.is_current(run))
+    files.save(Checkpoint(1, number))
+
+    def transfer(spark: Any, run: LocalStore, to: LocalStore) -> Any:
+        files.save(Checkpoint(2, number))  # too late
+        assert not files.is_current()
+        found = last_checkpoint(run)
+        assert found is not None
+        metadata = SimpleNamespace(operators=[], in_flight=None, batch=found.number)
+        return SimpleNamespace(metadata=metadata, check=lambda: None)
+
+    monkeypatch.setattr(opening, "_transferred", transfer)
+    monkeypatch.setattr(opening, "require_match", lambda *_: None)
+    restored: Any = opened(folder_at(tmp_path), a_plan(parallelism=3)).restored
+    assert restored.metadata.batch == 1
+
+
+def test_a_run_that_is_begun_anew_gives_out_no_number_twice(tmp_path: Path) -> None:
+    elder = folder_at(tmp_path)
+    opened(elder, a_plan())
+    assert begin_attempt(elder.run, elder.claims(elder.run))[0] == 1
+    younger = folder_at(tmp_path)
+    opened(younger, a_plan(parallelism=3))
+    assert begin_attempt(younger.run, younger.claims(younger.run))[0] > 1
+    assert not elder.is_current(elder.run)
+
+
+def test_who_wakes_up_removes_no_transfer_of_a_later_run(tmp_path: Path) -> None:
+    folder = folder_at(tmp_path)
+    folder.begin(RunNote("job", 1, {}))
+    for name in ("run-0", "run-1", "run-2", "transfer-1", "transfer-2"):
+        folder.store.write(f"{name}/file", b"")
+    remove_earlier_runs(folder)
+    assert sorted(folder.store.names()) == ["job.json", "run-1", "run-2", "transfer-2"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from itertools import count, islice
 from typing import Any
 
@@ -80,10 +81,13 @@ def assign_sources(
     plan: PhysicalPlan, enumerators: Mapping[int, SplitEnumerator]
 ) -> list[Assignment]:
     """All sources; `enumerators`: by source, who knows its splits; of others the source does."""
-    return [
-        Assignment(vertex, tasks, enumerators.get(vertex.id))
-        for vertex, tasks in tasks_by_source(plan)
-    ]
+    found: list[Assignment] = []
+    with ExitStack() as if_one_fails:
+        for vertex, tasks in tasks_by_source(plan):
+            found.append(Assignment(vertex, tasks, enumerators.get(vertex.id)))
+            if_one_fails.callback(found[-1].close)
+        if_one_fails.pop_all()
+    return found
 
 
 def tasks_by_source(plan: PhysicalPlan) -> list[tuple[Vertex, list[TaskId]]]:

@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.runtime.declared_state import Declared
 from headrace.runtime.flow.messages import SlotFiles, StateFile, TaskId
 
 VERSION = 1
+
+
+class CheckpointId(NamedTuple):
+    """Which checkpoint it is: of two with one number at most one counts."""
+
+    number: int
+    attempt: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.number}-{self.attempt}"
+
+    @staticmethod
+    def parse(name: str) -> CheckpointId | None:
+        """None for what is no such name; attempt 0 where it says none, as journals once did."""
+        number, _, attempt = name.partition("-")
+        if not number.isdigit() or (attempt and not attempt.isdigit()):
+            return None
+        return CheckpointId(int(number), int(attempt or 0))
 
 
 @dataclass(frozen=True)
@@ -22,8 +41,12 @@ class Checkpoint:
     """By the uid of a source and the id of a split: what is known of it, and its position."""
 
     @property
+    def id(self) -> CheckpointId:
+        return CheckpointId(self.number, self.attempt)
+
+    @property
     def name(self) -> str:
-        return f"{self.number}-{self.attempt}"
+        return self.id.name
 
     @property
     def size(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -83,7 +84,8 @@ class CheckpointStore(Protocol):
         """Whether no other attempt at the job has begun since this one."""
 
     def save(self, checkpoint: Checkpoint) -> None:
-        """Make it a checkpoint: before, it is none; afterwards it is complete."""
+        """Make it a checkpoint: before, it is none; afterwards it is complete, if no other attempt
+        had begun by then."""
 
     def clean(self) -> None:
         """Remove what no checkpoint needs any more."""
@@ -213,7 +215,13 @@ class Ledger:
         return f"took longer than {self._settings.timeout / 1000:g} s"
 
     def _complete(self, complete: Complete) -> None:
-        """All parts of a checkpoint are durable: now it is written down, and committed."""
+        """All parts of a checkpoint are durable: now it is written down, and committed.
+
+        It may have slept before any line, and others may have gone on since. Whoever follows says
+        so before it looks for the last checkpoint: of one that was written when nobody had said
+        anything it knows; of any other nobody must be told.
+        """
+        self._require_current()
         if complete.number not in self._failed:
             self._failed.clear()
         before = {n: _items(parts) for n, parts in complete.unclaimed.items()}
@@ -229,17 +237,19 @@ class Ledger:
             self._positions(complete),
         )
         reach("metadata.before", complete.number)
-        if not self._store.is_current():
-            raise Superseded
         self._store.save(checkpoint)
         reach("metadata.after", complete.number)
+        self._require_current()
         self._latest = checkpoint
         self._listener.committed(complete.number)
-        if not self._store.is_current():  # it slept meanwhile: to sources this would be news of old
-            raise Superseded
+        self._require_current()  # it slept meanwhile: to sources this would be news of old
         self._tell_completed(complete)
         self._tell_sources(checkpoint.positions)
         self._store.clean()
+
+    def _require_current(self) -> None:
+        if not self._store.is_current():
+            raise Superseded
 
     @abstractmethod
     def _positions(self, complete: Complete) -> dict[str, dict[str, Any]]:
@@ -342,8 +352,9 @@ class Master(Ledger):
             source.checkpoint_completed(positions.get(source.vertex.uid, {}))
 
     def close(self) -> None:
-        for source in self._sources:
-            source.close()
+        with ExitStack() as all_of_them:
+            for source in reversed(self._sources):
+                all_of_them.callback(source.close)
 
 
 def _items(parts: dict[TaskId, TaskPart]) -> list[DriverItem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -89,7 +90,10 @@ class SplitRounds(RoundSource):
         self._splits_end = source.splits_end
         self._positions = dict(saved)
         if saved:
-            self._enumerator.restore([Split(id, info) for id, (info, _) in saved.items()])
+            with ExitStack() as if_it_fails:
+                if_it_fails.callback(self._enumerator.close)
+                self._enumerator.restore([Split(id, info) for id, (info, _) in saved.items()])
+                if_it_fails.pop_all()
         self._owners: dict[str, TaskId] = {}
         self._announced: set[str] = set()
         """Splits that the tasks know of: others hold time back from the start."""
@@ -219,19 +223,23 @@ class LiveRounds(RoundSource):
     def __init__(self, vertex: Vertex, tasks: list[TaskId], source: Source[Any], saved: Positions):
         super().__init__(vertex, tasks)
         self._enumerator = enumerator = source_part(source.create_enumerator())
-        reader: Any = source.create_reader()
-        self._reader: LiveReader[Any] = source_part(reader)
-        if saved:
-            enumerator.restore([Split(id, info) for id, (info, _) in saved.items()])
-        try:
-            self._splits = {split.id: split for split in enumerator.splits()}
-        except HeadraceError as error:
-            error.came_from(vertex.origin)
-            raise
-        self._read_upto = {
-            id: saved[id][1] if id in saved else enumerator.initial_position(split)
-            for id, split in self._splits.items()
-        }
+        with ExitStack() as if_it_fails:
+            if_it_fails.callback(enumerator.close)
+            reader: Any = source.create_reader()
+            self._reader: LiveReader[Any] = source_part(reader)
+            if_it_fails.callback(self._reader.close)
+            if saved:
+                enumerator.restore([Split(id, info) for id, (info, _) in saved.items()])
+            try:
+                self._splits = {split.id: split for split in enumerator.splits()}
+            except HeadraceError as error:
+                error.came_from(vertex.origin)
+                raise
+            self._read_upto = {
+                id: saved[id][1] if id in saved else enumerator.initial_position(split)
+                for id, split in self._splits.items()
+            }
+            if_it_fails.pop_all()
         self._handed_over = dict(self._read_upto)
         self._held: dict[str, list[Any]] = {id: [] for id in self._splits}
         self._announced = self._ended = False
@@ -268,8 +276,8 @@ class LiveRounds(RoundSource):
                 self._reader.acknowledge(self._splits[id], at)
 
     def close(self) -> None:
-        self._reader.close()
-        self._enumerator.close()
+        with closing(self._enumerator):
+            self._reader.close()
 
 
 def _as_json(position: Any) -> Any:

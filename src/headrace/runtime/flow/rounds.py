@@ -8,6 +8,7 @@ as their workers like, so all they need is told them when they begin.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from headrace.core.crash_points import reach
@@ -143,5 +144,6 @@ class Rounds(Ledger):
             source.checkpoint_completed(positions.get(source.vertex.uid, {}))
 
     def close(self) -> None:
-        for source in self.sources:
-            source.close()
+        with ExitStack() as all_of_them:
+            for source in reversed(self.sources):
+                all_of_them.callback(source.close)

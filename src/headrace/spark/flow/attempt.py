@@ -28,7 +28,6 @@ from headrace.spark.flow.channel import HUNG_UP, Clerk, Server
 from headrace.spark.flow.checkpoint_files import (
     STATE,
     CheckpointFiles,
-    begin_attempt,
     next_number,
 )
 from headrace.spark.flow.frames import local_path
@@ -116,18 +115,15 @@ class Attempt(ABC):
 
     ledger: Ledger
 
-    def __init__(self, job: Job, before: Attempt | None = None):
-        """`before`: the attempt that this one follows, if there was one."""
+    def __init__(self, job: Job, number: int, restored: Checkpoint | None):
+        """`number`: which attempt at the job it is; `restored`: the checkpoint it goes on from."""
         self.job = job
         self.store = job.folder.run
         """Where its checkpoints are; the folder may be in another run by the time they are read."""
-        follows = None if before is None or before.store.uri != self.store.uri else before.number
         self.first = next_number(self.store)
         """The number of its first checkpoint."""
-        number, restored = begin_attempt(self.store, follows, fall_back=job.settings.fall_back)
-        self.number: int = number
+        self.number = number
         self.restored = restored
-        """The checkpoint that it goes on from."""
         self._inbox: queue.Queue[tuple[TaskId, Any]] = queue.Queue()
         self._wanted: deque[Wanted] = deque()
         self._failure: HeadraceError | None = None
@@ -138,7 +134,7 @@ class Attempt(ABC):
         self.query_started = False
         run = self.store
         kept = max(2 if job.settings.fall_back else 1, job.settings.retained or 1)
-        self.files = CheckpointFiles(run, self.number, kept, lambda: job.folder.is_in(run))
+        self.files = CheckpointFiles(run, self.number, kept, lambda: job.folder.is_current(run))
         self.server = Server(
             driver_host(job.spark),
             lambda task, said: self._inbox.put((task, said)),
@@ -154,6 +150,15 @@ class Attempt(ABC):
             mark_ms=int(job.plan.settings.get(WATERMARK_INTERVAL, _USUAL_MARK_INTERVAL)),
             checkpoints=job.settings.checkpoints.interval is not None,
         )
+        try:
+            self._prepare()
+        except BaseException:
+            self.server.dismiss(0)
+            raise
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Make what knows the sources, which may be out of reach."""
 
     def clerk(self) -> Clerk:
         """Who answers a task that asks for something, one for each."""
@@ -177,12 +182,21 @@ class Attempt(ABC):
         try:
             self._run()
         except Exception as error:
-            raise self._failure or from_spark(error) from None
+            self._failure = self._failure or from_spark(error)
         finally:
-            self._leave()
-            self.ended.set()
+            self.leave()
         if self._failure is not None:
             raise self._failure
+
+    def leave(self) -> None:
+        """Let the tasks go, whatever state they are in. What goes wrong then is what has failed if
+        nothing had before."""
+        try:
+            self._leave()
+        except Exception as error:
+            self._failure = self._failure or from_spark(error)
+        finally:
+            self.ended.set()
 
     @abstractmethod
     def _run(self) -> None:
@@ -190,7 +204,7 @@ class Attempt(ABC):
 
     @abstractmethod
     def _leave(self) -> None:
-        """Let the tasks go, whatever state they are in."""
+        """Let the tasks go, and all else that is open; none of it only if the rest goes well."""
 
     @abstractmethod
     def drain(self) -> None:

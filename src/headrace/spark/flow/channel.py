@@ -9,11 +9,12 @@ import os
 import pickle
 import secrets
 import socket
+import struct
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import (
@@ -30,6 +31,10 @@ from headrace.runtime.pickling import dumps
 
 _GRACE = 8.0
 """Seconds after which a task leaves in any case; longer than the driver waits for all of them."""
+_TAKES_WITHIN = 50.0
+"""Seconds in which a task takes something of what it is told. One that does not stands still, or
+its machine does: it counts as gone, and the job is started again."""
+_AT_LEAST = 0.1
 HUNG_UP = object()
 """Stands for the end of a connection."""
 
@@ -60,10 +65,13 @@ class Server:
         host: str,
         take: Callable[[TaskId, Any], None],
         clerk: Callable[[], Clerk] | None = None,
+        *,
+        takes_within: float = _TAKES_WITHIN,
     ):
         """`take` is called by many threads, with HUNG_UP when a task has gone.
 
         `clerk`: makes who answers one task that asks for files, in a thread of its own.
+        `takes_within`: seconds after which a task has gone that takes nothing of what it is told.
         """
         self._take = take
         self._clerk = clerk
@@ -72,6 +80,7 @@ class Server:
         self._key = secrets.token_bytes(32)
         self._lines: dict[TaskId, _Line] = {}
         self._lock = threading.Lock()
+        self._takes_within = takes_within
         self._closed = False
         self._door = threading.Thread(target=self._accept, daemon=True, name="headrace-channel")
         self._door.start()
@@ -82,7 +91,7 @@ class Server:
         return Address(host, port, self._key)
 
     def send(self, task: TaskId, message: Any) -> None:
-        """Say something to a task; nothing happens if it is gone."""
+        """Say something to a task; nothing happens if it is gone, or goes because of this."""
         line = self._lines.get(task)
         if line is not None:
             line.send(message)
@@ -99,7 +108,7 @@ class Server:
 
     def _serve(self, connection: Connection[Any, Any]) -> None:
         task: TaskId | None = None
-        line = _Line(connection)
+        line = _Line(connection, self._takes_within)
         try:
             deliver_challenge(connection, self._key)
             answer_challenge(connection, self._key)
@@ -120,7 +129,7 @@ class Server:
         except (EOFError, OSError, AuthenticationError):
             pass
         except TypeError:  # what a read says whose connection another thread has closed
-            if not self._closed:
+            if not connection.closed:
                 raise
         finally:
             line.close()
@@ -164,9 +173,10 @@ class Server:
     def dismiss(self, patience: float) -> None:
         """Let everybody go, and hang up on who has not gone after that many seconds."""
         self._closed = True
-        for line in list(self._lines.values()):
-            line.send(Leave())
         deadline = time.monotonic() + patience
+        for line in list(self._lines.values()):
+            line.takes_within(max(_AT_LEAST, deadline - time.monotonic()))
+            line.send(Leave())
         while self._lines and time.monotonic() < deadline:
             time.sleep(0.005)
         with suppress(OSError):
@@ -174,26 +184,67 @@ class Server:
         with self._lock:
             left = [*self._lines.values(), *self._asking]
         for line in left:
+            line.hang_up()
             line.close()
 
 
 class _Line:
     """A connection that several threads may send through."""
 
-    def __init__(self, connection: Connection[Any, Any]):
+    def __init__(self, connection: Connection[Any, Any], takes_within: float | None = None):
+        """`takes_within`: seconds after which it is broken if the other end takes nothing."""
         self._connection = connection
         self._lock = threading.Lock()
         self._closing = threading.Lock()
+        self._patience = -1.0
+        if takes_within is not None:
+            self.takes_within(takes_within)
+
+    def takes_within(self, seconds: float) -> None:
+        """Wait no longer than that from now on for the other end to take something."""
+        self._patience = seconds
+        limit: bytes | int = int(seconds * 1000)
+        if os.name != "nt":
+            limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1_000_000))
+        with self._closing, suppress(OSError), self._socket() as own:
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
 
     def send(self, message: Any) -> None:
         blob = dumps(message)
-        with self._lock, suppress(OSError):
+        if not self._lock.acquire(timeout=self._patience):
+            self.hang_up()  # another thread waits for the other end
+            return
+        try:
             self._connection.send_bytes(blob)
+        except (BlockingIOError, TimeoutError):
+            self.hang_up()
+        except OSError:
+            pass  # it is gone
+        except TypeError:  # another thread has closed it
+            if not self._connection.closed:
+                raise
+        finally:
+            self._lock.release()
+
+    def hang_up(self) -> None:
+        """Let nobody wait for the other end; who reads closes the connection then."""
+        with self._closing, suppress(OSError), self._socket() as own:
+            own.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Whoever comes second must not close what has its number by then."""
         with self._closing, suppress(OSError):
             self._connection.close()
+
+    @contextmanager
+    def _socket(self) -> Iterator[socket.socket]:
+        """The connection as a socket, for as long as it is open."""
+        found = socket.socket(fileno=self._connection.fileno())
+        try:
+            found.settimeout(None)
+            yield found
+        finally:
+            found.detach()
 
 
 def leave_process() -> None:

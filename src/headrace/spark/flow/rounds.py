@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -26,7 +26,6 @@ from headrace.spark.flow.attempt import (
     FAREWELL,
     NOBODY,
     Attempt,
-    Job,
     explain_loss,
 )
 from headrace.spark.flow.frame_rounds import FrameRounds
@@ -55,10 +54,9 @@ class RoundRun(Attempt):
 
     ledger: Rounds
 
-    def __init__(self, job: Job, before: Attempt | None = None):
-        super().__init__(job, before)
-        plan, settings = job.plan, job.settings
-        self._group = f"{job.shipment.run_id}-{self.number}"
+    def _prepare(self) -> None:
+        plan, settings = self.job.plan, self.job.settings
+        self._group = f"{self.job.shipment.run_id}-{self.number}"
         self._pace = Pace(0 if plan.bounded else settings.interval_ms)
         self.ledger = Rounds(
             self.beginning(), self.surroundings(), settings.checkpoints, self._make_sources
@@ -76,10 +74,13 @@ class RoundRun(Attempt):
         """What tasks said of a round before that."""
 
     def _make_sources(self, saved: Mapping[str, dict[str, Any]]) -> list[RoundSource]:
-        return [
-            self._make_source(vertex, tasks, saved.get(vertex.uid, {}))
-            for vertex, tasks in tasks_by_source(self.job.plan)
-        ]
+        sources: list[RoundSource] = []
+        with ExitStack() as if_one_fails:
+            for vertex, tasks in tasks_by_source(self.job.plan):
+                sources.append(self._make_source(vertex, tasks, saved.get(vertex.uid, {})))
+                if_one_fails.callback(sources[-1].close)
+            if_one_fails.pop_all()
+        return sources
 
     def _make_source(
         self, vertex: Vertex, tasks: list[TaskId], saved: dict[str, Any]
@@ -110,8 +111,8 @@ class RoundRun(Attempt):
         with suppress(Exception):
             # A round that is being planned is none of Spark's jobs yet.
             self.job.spark.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(self._group)
-        self.server.dismiss(FAREWELL)
-        self.ledger.close()
+        with closing(self.ledger):
+            self.server.dismiss(FAREWELL)
 
     def _wait_for_work(self) -> bool:
         """Look at the sources until a round is due; False: the attempt is over."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from headrace.runtime.flow.fed import fed_source
 from headrace.runtime.flow.master import Master, Surroundings
 from headrace.runtime.flow.messages import Assign, Failed, Hold, Pause, TaskId, Told, TookPiece
 from headrace.spark.failures import from_spark
-from headrace.spark.flow.attempt import FAREWELL, NOBODY, Attempt, Job, explain_loss
+from headrace.spark.flow.attempt import FAREWELL, NOBODY, Attempt, explain_loss
 from headrace.spark.flow.channel import Clerk
 from headrace.spark.flow.feeding import Around, FeedingClerk, Feeds
 from headrace.spark.flow.lowering import lower_levels
@@ -47,11 +47,11 @@ class FlowRun(Attempt):
 
     ledger: Master
 
-    def __init__(self, job: Job, before: Attempt | None = None):
-        super().__init__(job, before)
+    def _prepare(self) -> None:
         self._query: StreamingQuery | None = None
         self._ahead: dict[int, list[str]] = {}
         self._paused = False
+        job = self.job
         self._feeds = Feeds(
             job.spark,
             job.plan,
@@ -80,10 +80,14 @@ class FlowRun(Attempt):
         self._watch()
 
     def _leave(self) -> None:
-        self._feeds.close()
-        # The tasks first: they close their functions, and have nobody to complain to.
-        self.server.dismiss(FAREWELL)
-        self.ledger.close()
+        with ExitStack() as last:
+            last.callback(self._stop_query)
+            last.callback(self.ledger.close)
+            # The tasks before it: they close their functions, and have nobody to complain to.
+            last.callback(self.server.dismiss, FAREWELL)
+            self._feeds.close()
+
+    def _stop_query(self) -> None:
         if self._query is not None:
             with suppress(Exception):
                 self._query.stop()

@@ -17,7 +17,7 @@ from headrace.spark.file_store import FileStore
 from headrace.spark.flow.checkpoint_files import (
     STATE,
     last_checkpoint,
-    last_checkpoint_name,
+    last_checkpoint_id,
     read_checkpoint,
 )
 from headrace.spark.flow.state_entries import entries_of
@@ -100,5 +100,5 @@ def _plan(store: FileStore) -> dict[str, Any]:
 
 def last_committed(store: FileStore) -> int | None:
     """The number of the last checkpoint below a run's folder."""
-    name = last_checkpoint_name(store)
-    return None if name is None else int(name.partition("-")[0])
+    last = last_checkpoint_id(store)
+    return None if last is None else last.number

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from headrace.errors import InvalidArgument
 from headrace.plan.physical import PhysicalPlan
 from headrace.spark.file_store import FileStore, file_store
+from headrace.spark.flow.checkpoint_files import CLAIMS, end_run
 from headrace.spark.job_folder import JobFolder, RunNote, read_job_note, shape_of
 from headrace.spark.savepoints.checkpoint import PLAN, Checkpoint, note_plan
 from headrace.spark.savepoints.in_flight import require_same_graph
@@ -70,7 +71,9 @@ def _changed(
 ) -> Start:  # fmt: skip
     """Begin a new run with the state of the last one; or the last one again if it had not begun."""
     shape = shape_of(plan)
-    if folder.resumes:
+    # Whoever still runs the job has no other checkpoint after this one.
+    _, last = end_run(folder.run, folder.claims(folder.run))
+    if last is not None:
         note = RunNote(known.output_id, known.run + 1, shape, None)
         transfer = folder.store.child(f"transfer-{note.run}")
         note = RunNote(note.output_id, note.run, shape, transfer.uri)
@@ -82,8 +85,15 @@ def _changed(
             transfer = folder.store.child(f"transfer-{note.run}")
             restored = opened(spark, known.restored_from, transfer)
         if known.shape != shape:
-            folder.run.delete()
+            _clear(folder.run)
     return _begin(folder, plan, job, note, restored, allow_non_restored)
+
+
+def _clear(run: FileStore) -> None:
+    """Begin a run once more; numbers that were taken in it are not given out again."""
+    for name in run.names():
+        if name != CLAIMS:
+            run.delete(name)
 
 
 def _begin(
@@ -166,5 +176,9 @@ def remove_earlier_runs(folder: JobFolder) -> None:
     current = folder.note.run
     for name in folder.store.names():
         kind, _, number = name.partition("-")
-        if number.isdigit() and ((kind == "run" and int(number) < current) or (kind == "transfer")):
+        if not number.isdigit():
+            continue
+        # A later run may have begun with a transfer of its own while this driver slept.
+        is_left = int(number) < current if kind == "run" else int(number) <= current
+        if kind in ("run", "transfer") and is_left:
             folder.store.delete(name)

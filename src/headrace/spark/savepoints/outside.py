@@ -14,7 +14,9 @@ from typing import TypeVar
 from pyspark.sql import SparkSession
 
 from headrace.errors import CorruptState, InvalidArgument
+from headrace.runtime.flow.checkpoint import CheckpointId
 from headrace.spark.file_store import FileStore, LocalStore, file_store, local_path
+from headrace.spark.flow.checkpoint_files import last_checkpoint_id
 from headrace.spark.savepoints.checkpoint import Checkpoint, last_committed
 from headrace.spark.savepoints.metadata import METADATA, SavepointMetadata
 from headrace.spark.savepoints.opening import checkpoint_in
@@ -23,6 +25,8 @@ from headrace.spark.savepoints.writer import require_free, write_savepoint
 
 _TRIES = 5
 _COMMITTED_WITHIN = 10.0
+_ENTRY = "batch-"
+"""How names of entries begin in a job's journal, before those of their checkpoints."""
 T = TypeVar("T")
 _LOG = logging.getLogger("headrace")
 
@@ -72,12 +76,7 @@ def at_last_checkpoint(
 def _last(run: FileStore) -> int:
     for _ in range(_TRIES):
         batch = last_committed(run)
-        try:
-            verify_run(run)
-        except CorruptState:
-            if last_committed(run) == batch:
-                raise
-            continue  # the job has gone on meanwhile
+        verify_run(run)
         if batch is not None:
             return batch
         break
@@ -89,9 +88,9 @@ def _last(run: FileStore) -> int:
 
 def wait_for_output(place: str, spark: SparkSession, batch: int) -> None:
     """A savepoint stands for output that others can see: give the job time to commit it."""
-    journal = checkpoint_in(file_store(spark, place)).child("journal")
+    run = checkpoint_in(file_store(spark, place))
     deadline = time.monotonic() + _COMMITTED_WITHIN
-    while any(_batch(name) <= batch for name in journal.names() if name.startswith("batch-")):
+    while _is_uncommitted(run, batch):
         if time.monotonic() > deadline:
             _LOG.warning(
                 "output of micro-batch %d is prepared but not committed; start the job once more "
@@ -101,6 +100,12 @@ def wait_for_output(place: str, spark: SparkSession, batch: int) -> None:
         time.sleep(0.1)
 
 
-def _batch(name: str) -> int:
-    number = name.rpartition("-")[2]
-    return int(number) if number.isdigit() else 1 << 62
+def _is_uncommitted(run: FileStore, batch: int) -> bool:
+    last = last_checkpoint_id(run)
+    names = run.names("journal")
+    entries = [CheckpointId.parse(name.removeprefix(_ENTRY)) for name in names if _ENTRY in name]
+    attempts = (0, last.attempt if last is not None else 0)  # what others left comes to nothing
+    return any(
+        entry is not None and entry.number <= batch and entry.attempt in attempts
+        for entry in entries
+    )

@@ -7,7 +7,11 @@ from typing import Any
 from headrace.errors import CorruptState
 from headrace.spark.checked_json import loaded
 from headrace.spark.file_store import FileStore
-from headrace.spark.flow.checkpoint_files import last_checkpoint, require_files
+from headrace.spark.flow.checkpoint_files import (
+    last_checkpoint,
+    last_checkpoint_id,
+    require_files,
+)
 from headrace.spark.savepoints.checkpoint import PLAN
 
 
@@ -31,9 +35,15 @@ def verify_run(run: FileStore, *, fall_back: bool = False) -> None:
     read_note(run, PLAN)
     if fall_back:
         return
-    last = last_checkpoint(run)
-    if last is not None:
-        require_files(run, last)
+    looked_at = last_checkpoint_id(run)
+    try:
+        last = last_checkpoint(run)
+        if last is not None:
+            require_files(run, last)
+    except CorruptState:
+        if last_checkpoint_id(run) == looked_at:
+            raise
+        verify_run(run)  # the job is at work, and has taken that one away
 
 
 def _damaged(run: FileStore, what: str) -> CorruptState:
