@@ -16,6 +16,7 @@ from headrace.common import (
     WatermarkStrategy,
 )
 from headrace.common.watermark_strategy import TimestampAssigner
+from headrace.connectors.kafka import partitions
 from headrace.connectors.kafka.source import KafkaSourceBuilder
 from headrace.datastream import ProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.kafka import (
@@ -263,7 +264,8 @@ class TestErrors:
         assert known in str(error)
         assert "test_kafka_source.py" in str(error)
 
-    def test_a_topic_that_is_deleted_while_it_is_read(self, env, topics):
+    def test_a_topic_that_is_deleted_while_it_is_read(self, env, topics, monkeypatch):
+        monkeypatch.setattr(partitions, "_LOOK_EVERY_S", 1)
         topic = topics.create()
         topics.send(topic, "a")
         env.configuration.set_string("restart-strategy.type", "none")

@@ -373,6 +373,21 @@ class TestWhatDoesNotHeal:
             ask()
         assert "deleted" in str(gone.value.hint)
 
+    def test_nor_where_nobody_asks_for_its_end(self, answers, monkeypatch):
+        """In real time the tasks read by themselves."""
+        monkeypatch.setattr(partitions, "_LOOK_EVERY_S", -1)
+        enumerator = PartitionEnumerator(Subscription({"bootstrap.servers": SERVERS}, ("t",)))
+        for _ in range(3):
+            assert len(enumerator.splits()) == 1
+        known, answers[0].topics = answers[0].topics, {}
+        enumerator.splits()
+        answers[0].topics = known
+        enumerator.splits()
+        answers[0].topics = {}
+        enumerator.splits()
+        with pytest.raises(SourceUnavailable, match="partition 0 of topic 't' is gone"):
+            enumerator.splits()
+
     def test_nor_is_a_login_that_was_revoked(self, ask, answers):
         assert ask() == 10
         answers[0].topics = None

@@ -33,6 +33,7 @@ _LOG = logging.getLogger("headrace")
 _BEGINNING, _END = -2, -1
 _SURE_AFTER_S = 5.0
 """What seems to be gone for good may be back by then: a broker that begins does not know all."""
+_LOOK_EVERY_S = 30.0
 _ANSWERS_WITHIN_S = 2.0
 _FRESH_S = 0.005
 """How long what was heard of the partitions' ends counts, so that one question serves all."""
@@ -104,12 +105,17 @@ class PartitionEnumerator(SplitEnumerator):
         """Whether nobody answered when it asked last."""
         self._refused_at: float | None = None
         """Since Kafka answered last: when it first said what waiting does not change."""
+        self._looked_at = 0.0
+        """When it was last seen that the partitions are there."""
 
     # What there is.
 
     def splits(self) -> list[Split]:
         if self._is_due():
             self._discover()
+        elif time.monotonic() - self._looked_at > _LOOK_EVERY_S:
+            # Tasks that read by themselves are not told that there is nothing to read any more.
+            self._weigh(self._find_refusal())
         return list(self._splits.values())
 
     def _is_due(self) -> bool:
@@ -133,7 +139,7 @@ class PartitionEnumerator(SplitEnumerator):
                 raise
             self._wait(error)
             return
-        self._discovered_at = time.monotonic()
+        self._discovered_at = self._looked_at = time.monotonic()
         new = [each for each in found if split_of(each, None).id not in self._splits]
         if not new:
             return
@@ -217,25 +223,34 @@ class PartitionEnumerator(SplitEnumerator):
         except SourceUnavailable as error:
             self._wait(error)
             return
-        self._away, self._refused_at = False, None
-        self._heard.texts.clear()
+        self._away = False
+        self._note_all_is_well()
         self._ends = {id: ends[place] for id, place in places.items()}
         self._ends_at = time.monotonic()
 
     def _wait(self, error: SourceUnavailable) -> None:
         """Kafka is away: what is known goes on counting. What does not heal is raised."""
-        refused = error if isinstance(error, Refused) else self._find_refusal()
-        if refused is not None and self._refused_at is None:
-            self._refused_at = time.monotonic()
-            self._heard.texts.clear()  # it has to be said once more
-        elif refused is not None and time.monotonic() - (self._refused_at or 0) > _SURE_AFTER_S:
-            raise refused
+        self._weigh(error if isinstance(error, Refused) else self._find_refusal())
         if not self._away:
             _LOG.warning("%s; waiting for it", error.message)
         self._away = True
         self._ends_at = time.monotonic()
         if self._discovered_at is not None:
             self._discovered_at = time.monotonic()
+
+    def _note_all_is_well(self) -> None:
+        self._looked_at, self._refused_at = time.monotonic(), None
+        self._heard.texts.clear()
+
+    def _weigh(self, refused: Refused | None) -> None:
+        """Raise what is said for the second time."""
+        if refused is None:
+            return
+        if self._refused_at is None:
+            self._refused_at = time.monotonic()
+            self._heard.texts.clear()  # it has to be said once more
+        elif time.monotonic() - self._refused_at > _SURE_AFTER_S:
+            raise refused
 
     def _find_refusal(self) -> Refused | None:
         """What keeps partitions from being read though Kafka answers."""
@@ -244,6 +259,7 @@ class PartitionEnumerator(SplitEnumerator):
             with connected_to(self._of.servers, self._heard):
                 topics = self._consumer().list_topics(timeout=patience).topics
         except SourceUnavailable as error:
+            self._looked_at = time.monotonic()
             return error if isinstance(error, Refused) else None
         for split in self._splits.values():
             topic, number = split.info["topic"], split.info["partition"]
@@ -253,6 +269,7 @@ class PartitionEnumerator(SplitEnumerator):
                     f"{self._of.servers}",
                     hint="Was the topic deleted, or the right to read it taken away?",
                 )
+        self._note_all_is_well()
         return None
 
     def _resolve(
