@@ -30,6 +30,7 @@ from headrace.table.table_environment import TableEnvironment
 from tests.spark.forgetful_workers import Forgetful
 from tests.sql import sql_cases
 from tests.sql.values_connector import CaseSource, Parts
+from tests.taken import Taken
 
 Case = dict[str, Any]
 
@@ -82,7 +83,7 @@ class SharedJob:
     env: StreamExecutionEnvironment
     per_record: bool
     forgetful: Forgetful | None = None
-    outputs: dict[int, list[str]] = field(default_factory=dict)
+    outputs: dict[int, Taken] = field(default_factory=dict)
     tables: list[list[list[Any]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -98,7 +99,7 @@ class SharedJob:
         last = execution.lower(relation)
         for node_id in set(self.env.builder._nodes) - known:
             self._share(node_id)
-        output: list[str] = []
+        output = Taken()
         lines = LinesToDriver(RowType(relation.schema), self.forgetful)
         if isinstance(node := self.env.builder[last], SinkNode):
             assert isinstance(node.operator, PrintRows)
@@ -132,8 +133,7 @@ class SharedJob:
             for parts in zip_longest(*self.tables, fillvalue=[])
         ]
         self.env.builder.change(self._source, spec=SplitSpec(Parts(steps)))
-        listeners = {sink: output.extend for sink, output in self.outputs.items()}
-        self.env.launch("cases", listeners).get_job_execution_result().result()
+        self.env.launch("cases", self.outputs).get_job_execution_result().result()
 
 
 def run_together(

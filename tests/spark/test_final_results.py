@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from headrace.core.table_values import change_text
 from headrace.spark.native import RULES, Frames
 from headrace.table import EnvironmentSettings, TableEnvironment
+from tests.taken import Taken
 from tests.unit.table.in_process import changes_of, table_environment
 
 ROWS = """
@@ -66,8 +66,8 @@ def natively(env: TableEnvironment, query: str) -> list[str]:
     execution = env._execution
     relation = env._session.query_text(query)
     execution.frames().frame(execution.optimized(relation))  # it is native
-    changes: list[Any] = []
-    client = execution.collect(relation, changes.extend, "distinct")
+    changes = Taken()
+    client = execution.collect(relation, changes, "distinct")
     client.get_job_execution_result().result()
     return sorted(change_text(change, relation.types) for change in changes)
 

@@ -12,6 +12,7 @@ from bench.nexmark.queries import NAMES
 from headrace.graph.nodes import SinkNode
 from headrace.operators.sinks import CollectOperator
 from tests.spark import nexmark
+from tests.taken import Taken
 
 pytestmark = pytest.mark.slow
 # q12 counts by the clock: it has no right answer.
@@ -31,12 +32,12 @@ def cuts(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def native(name: str, data: Path) -> tuple[Any, list[Any]]:
     env, relation = nexmark.prepared(name, data)
-    changes: list[Any] = []
+    changes = Taken()
     execution = env._execution
     optimized = execution.optimized(relation)
     assert execution.choose([optimized]).native
     execution.frames().frame(optimized)
-    execution.collect(relation, changes.extend, name).get_job_execution_result().result()
+    execution.collect(relation, changes, name).get_job_execution_result().result()
     return relation.schema, nexmark.materialized(changes)
 
 
@@ -44,10 +45,10 @@ def streamed(name: str, data: Path) -> tuple[Any, list[Any]]:
     env, relation = nexmark.prepared(name, data)
     env._env.set_parallelism(2)
     env.get_config().set("headrace.stream.files-per-batch", "1")
-    changes: list[Any] = []
+    changes = Taken()
     node = env._execution.lower(env._execution.optimized(relation))
     sink = env._env.builder.add(SinkNode, "out", (node,), operator=CollectOperator())
-    client = env._env.launch(name, {sink: changes.extend})
+    client = env._env.launch(name, {sink: changes})
     client.get_job_execution_result().result()
     return relation.schema, nexmark.materialized(changes)
 

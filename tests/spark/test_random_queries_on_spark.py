@@ -14,6 +14,7 @@ from headrace.operators.sinks import CollectOperator
 from tests.sql.random_queries import Query, dialect, queries
 from tests.sql.random_runs import environment, materialized
 from tests.sql.random_tables import Reference, Row, Tables, tables
+from tests.taken import Taken
 
 pytest.importorskip("duckdb")
 pytestmark = pytest.mark.slow
@@ -45,8 +46,8 @@ def natively(given_tables: Tables, chosen: list[Query]) -> list[str]:
     for query in chosen:
         relation = env._session.query_text(dialect(query.text))
         execution.frames().frame(execution.optimized(relation))
-        changes: list[Row] = []
-        client = execution.collect(relation, changes.extend, "random")
+        changes = Taken()
+        client = execution.collect(relation, changes, "random")
         client.get_job_execution_result().result()
         found += wrong(query, reference, materialized(changes))
     return found
@@ -56,13 +57,13 @@ def streamed(given_tables: Tables, chosen: list[Query], per_record: bool) -> lis
     """All queries as one job."""
     env = environment(given_tables, per_record, parallelism=2)
     execution = env._execution
-    changes: list[list[Row]] = [[] for _ in chosen]
+    changes = [Taken() for _ in chosen]
     takers = {}
     for query, rows in zip(chosen, changes, strict=True):
         relation = env._session.query_text(dialect(query.text))
         node = execution.lower(execution.optimized(relation))
         sink = env._env.builder.add(SinkNode, "out", (node,), operator=CollectOperator())
-        takers[sink] = rows.extend
+        takers[sink] = rows
     env._env.launch("random", takers).get_job_execution_result().result()
     reference = Reference(given_tables)
     pairs = zip(chosen, changes, strict=True)

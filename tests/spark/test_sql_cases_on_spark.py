@@ -17,6 +17,7 @@ from tests.spark.sql_case_jobs import Case, relation_of, run_together, with_fram
 from tests.sql import sql_cases
 from tests.sql.exceptions import EXCEPTIONS
 from tests.sql.test_sql_cases import CASES
+from tests.taken import Taken
 
 pytestmark = [
     pytest.mark.slow,
@@ -146,8 +147,8 @@ def native_lines(case: Case) -> list[str]:
         # Only for its checks: what the sink demands may be more than Spark can do.
         env._execution._write(env._execution.frames(), query)
         query = query.input
-    rows: list[Any] = []
-    client = env._execution._collect_native(query, rows.extend, case["id"])
+    rows = Taken()
+    client = env._execution._collect_native(query, rows, case["id"])
     client.get_job_execution_result().result()
     return [change_text(each, row.types) for each in rows]
 
