@@ -122,8 +122,11 @@ def row_coercer(names: tuple[str, ...], types: Sequence[TypeInformation]) -> Coe
     settled, coerce = fields.settled, fields.coerce
 
     def to_row(value: Any) -> Any:
-        if type(value) is Row and value._names == names and settled(value._values):
-            return value
+        if type(value) is Row and settled(value._values):
+            if value._names == names:
+                return value
+            if value._names is None:
+                return named_row(names, value._values[:], value._row_kind)
         if value is None:
             return None
         kind, values = row_parts(names, value)

@@ -59,7 +59,7 @@ def isolated(value: Any) -> Any:
             return value if getrefcount(value) <= _ALONE else value.copy()
     elif kind is list and FROZEN.issuperset(map(type, value)):
         return value if getrefcount(value) <= _ALONE else value.copy()
-    elif kind is Row and FROZEN.issuperset(map(type, value)):
+    elif kind is Row and FROZEN.issuperset(map(type, value._values)):
         return value if getrefcount(value) <= _ALONE else copy.copy(value)
     return copy.deepcopy(value)
 

@@ -111,7 +111,7 @@ class Row:
             raise InvalidArgument(f"no field {name!r} in the row; its fields: {known}") from None
 
     def __getitem__(self, item: int | slice | str) -> Any:
-        if isinstance(item, (int, slice)):
+        if item.__class__ is int or isinstance(item, (int, slice)):
             return self._values[item]
         return self._values[self._index(item)]
 

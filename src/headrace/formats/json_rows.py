@@ -115,6 +115,7 @@ class JsonRowSerializationSchema(SerializationSchema):
 
     def __init__(self, row_type: RowTypeInfo):
         self._row_type = row_type
+        self._names = row_type.names()
         self._write: Callable[[Sequence[Any]], bytes] | None = None
 
     @staticmethod
@@ -122,8 +123,9 @@ class JsonRowSerializationSchema(SerializationSchema):
         return JsonRowSerializationSchema.Builder()
 
     def serialize(self, value: Any) -> bytes:
-        names = self._row_type.names()
-        _, values = row_parts(names, value)
+        names = self._names
+        is_ready = value.__class__ is Row and value._names == names
+        values = value._values if is_ready else row_parts(names, value)[1]
         if len(values) != len(names):
             raise TypeMismatch(
                 f"the row {value!r} has {len(values)} fields, the JSON schema {len(names)}"

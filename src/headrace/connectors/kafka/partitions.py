@@ -35,6 +35,9 @@ _SURE_AFTER_S = 5.0
 """What seems to be gone for good may be back by then: a broker that begins does not know all."""
 _LOOK_EVERY_S = 30.0
 _ANSWERS_WITHIN_S = 2.0
+_LOOK_AGAIN_MS = 10
+"""When a client that has fetched enough looks whether it should fetch more. After a second, as
+librdkafka does it, whoever reads fast has long had nothing to read."""
 _FRESH_S = 0.005
 """How long what was heard of the partitions' ends counts, so that one question serves all."""
 Partition = tuple[str, int]
@@ -74,6 +77,7 @@ class Subscription:
         return {
             "isolation.level": "read_uncommitted",
             "group.id": "headrace-without-group",
+            "fetch.queue.backoff.ms": _LOOK_AGAIN_MS,
             **translate(self.properties),
             "auto.offset.reset": reset,
             "enable.auto.commit": False,
