@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -74,7 +75,8 @@ def _killer(wanted: str, mark: str, whom: str, how: signal.Signals) -> Callable[
         for process in _session() if whom == "job" else ():
             with suppress(ProcessLookupError):
                 os.kill(process, how)
-        os.kill(os.getpid(), how)
+        # To this thread: it would go on for a moment if another one took the signal.
+        signal.pthread_kill(threading.get_ident(), how)
 
     return die
 
