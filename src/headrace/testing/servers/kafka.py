@@ -46,6 +46,7 @@ transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=4
 group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
+log.retention.ms=-1
 log.flush.interval.messages=100000
 num.network.threads=2
 num.io.threads=4
@@ -57,6 +58,9 @@ _JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required user_{
 
 class KafkaBroker(Server):
     """A broker that is there until `stop`; `kill` and `start` let a test take it away meanwhile.
+
+    Records stay, whatever their timestamps: those of tests are often of 1970, and a broker that
+    keeps them for a week only removes such half a minute after its start.
 
     Nobody but this machine can reach it. `sasl_servers` wants the name and password of `user`.
     """
